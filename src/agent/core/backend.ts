@@ -146,6 +146,19 @@ export class BackendError extends Error {
   }
 }
 
+/**
+ * How a file compares with what the agent has seen of it last. `unclear`: a command of the agent may have changed it.
+ */
+export type FileComparison = 'same' | 'unclear' | 'changed'
+
+/** What the agent knows of files that others may change too. Paths are absolute. */
+export type KnownFiles = {
+  /** The agent has read or written these bytes. */
+  readonly see: (path: string, bytes: Uint8Array) => Promise<void>
+  /** `bytes`: the file as it is now. */
+  readonly compare: (path: string, bytes: Uint8Array | undefined) => Promise<FileComparison>
+}
+
 export type ExecutionBackend = {
   readonly kind: BackendKind
   readonly capabilities: BackendCapabilities
@@ -155,6 +168,8 @@ export type ExecutionBackend = {
   readonly describe: () => string
   readonly exec: (command: string, options: ExecOptions) => Promise<ExecResult>
   readonly files: Files
+  /** Absent: only the agent changes files. */
+  readonly known?: KnownFiles | undefined
   /** Present exactly when `capabilities.background` is true. */
   readonly jobs?: Jobs
   /** Resolves a path to its absolute, normalised form, so that two spellings of one file are equal. */

@@ -50,6 +50,8 @@ export type UserMessage = {
   readonly source?: MessageSource
   /** Fenced memories that the model gets behind the message. Readers of the message do not. */
   readonly recalled?: string
+  /** A note of the session that the model gets behind the message. Readers of the message do not. */
+  readonly note?: string
   readonly marks?: Marks
   /** The first part of a marked message is what its sender typed. */
   readonly startsTyped?: true

@@ -1,6 +1,6 @@
 /**
- * Renders the stored transcript for a model: recalled memories stand behind their message, and results that strangers may
- * have written stand in fences. Readers and programs get the stored texts.
+ * Renders the stored transcript for a model: notes and recalled memories stand behind their message, and results that
+ * strangers may have written stand in fences. Readers and programs get the stored texts.
  */
 
 import { hash53 } from '#agent/core/hash53.ts'
@@ -33,7 +33,7 @@ function listClientCalls(message: AssistantMessage): ReadonlySet<string> {
 
 /** The dispatcher gives a nonce to each foreign result. Results that are older than marks are known by their tool. */
 function needsFence(message: Message, ofClient: ReadonlySet<string>): message is UserMessage | ToolMessage {
-  if (message.role === 'user') return message.recalled !== undefined
+  if (message.role === 'user') return message.recalled !== undefined || message.note !== undefined
   if (message.role !== 'tool') return false
   const isOlder = message.marks === undefined && !ofClient.has(message.callId)
   return message.nonce !== undefined || (isOlder && isFencedTool(message))
@@ -44,12 +44,13 @@ const isFencedTool = (message: ToolMessage): boolean =>
 
 function render(message: UserMessage | ToolMessage): Message {
   let known = rendered.get(message)
-  if (!known) rendered.set(message, (known = message.role === 'user' ? showRecalled(message) : fenceResult(message)))
+  if (!known) rendered.set(message, (known = message.role === 'user' ? showNotes(message) : fenceResult(message)))
   return known
 }
 
-function showRecalled({ recalled = '', ...message }: UserMessage): UserMessage {
-  return { ...message, content: [...message.content, { type: 'text', text: `\n\n${recalled}` }] }
+function showNotes({ note, recalled, ...message }: UserMessage): UserMessage {
+  const notes = [note, recalled].filter((text) => text !== undefined)
+  return { ...message, content: [...message.content, { type: 'text', text: `\n\n${notes.join('\n\n')}` }] }
 }
 
 function fenceResult({ nonce: stored, ...message }: ToolMessage): ToolMessage {

@@ -93,32 +93,43 @@ export const exportStatements = (env: ScriptVariables): string =>
     .map(([name, value]) => `export ${name}=${quote(value)}`)
     .join('\n')
 
-/** The name of the folder of a command or job, as it is in its scope. */
-const nameOf = (at: string): string => quote(at.slice(at.lastIndexOf('/') + 1))
-
 /** Marks a process and all that it starts: children in another process group or session inherit the variable. */
-const scopeOf = (at: string): string => `${scopeVariable}=${nameOf(at)}`
+const scopeOf = (at: string): string => `${scopeVariable}=${quote(at)}`
 export const scopeVariable = 'TALARIA_SCOPE'
 
 /**
+ * Marks a process in a way that clearing the environment, closing descriptors and the end of the parent do not undo: Linux
+ * ignores the limit of file locks, and every child inherits it. The mark is a hash of the folder, far above any real limit.
+ */
+const markLimit = (at: string): string => `ulimit -x ${markOf(at)} 2>/dev/null`
+const markOf = (at: string): bigint => {
+  let hash = 0xcbf29ce484222325n
+  for (const byte of new TextEncoder().encode(at)) hash = ((hash ^ BigInt(byte)) * 0x100000001b3n) & (2n ** 64n - 1n)
+  return 2n ** 62n + (hash & (2n ** 62n - 1n))
+}
+
+/** The arguments of `killScope`: the value of the variable and the mark. */
+const scopeArguments = (at: string): string => `${quote(at)} ${markOf(at)}`
+
+/**
  * Defines two functions. `killScope` sends a signal to all processes of a scope and their children, and repeats SIGKILL until
- * none is left. It finds a child that has cleared its environment as long as its parent lives. `endScope` stops the process
+ * none is left. It finds a child that has removed both marks as long as its parent lives. `endScope` stops the process
  * group of the command first, so that it does not go on while its children are killed.
  */
 const killScope = `killScope() { local i f l p q pids; local -A parent found
 for i in 1 2 3 4 5 6 7 8; do
   parent=(); found=(); pids=()
-  for f in $(grep -lzxF -e "${scopeVariable}=$1" /proc/[0-9]*/environ 2>/dev/null); do f=\${f#/proc/}; found[\${f%%/*}]=1; done
+  for f in $(grep -lzxF -e "${scopeVariable}=$1" /proc/[0-9]*/environ 2>/dev/null; grep -l "^Max file locks  *$2 " /proc/[0-9]*/limits 2>/dev/null); do f=\${f#/proc/}; found[\${f%%/*}]=1; done
   [ \${#found[@]} != 0 ] || return 0
-  for f in /proc/[0-9]*/stat; do { read -r l < $f; } 2>/dev/null || continue; p=(\${l##*) }); parent[\${l%% *}]=\${p[1]}; done
+  for f in /proc/[0-9]*/stat; do { read -r l < $f; } 2>/dev/null || continue; p=(\${l##*) }); [ \${p[0]} != Z ] || { unset "found[\${l%% *}]"; continue; }; parent[\${l%% *}]=\${p[1]}; done
   for q in "\${!parent[@]}"; do
     for ((p = q; p > 1; p = parent[$p])); do [ -z "\${found[$p]}" ] || { pids+=($q); break; }; [ -n "\${parent[$p]}" ] || break; done
   done
   [ \${#pids[@]} != 0 ] || return 0
-  kill -$2 "\${pids[@]}" 2>/dev/null
-  [ $2 = KILL ] || return 0
+  kill -$3 "\${pids[@]}" 2>/dev/null
+  [ $3 = KILL ] || return 0
 done; }
-endScope() { kill -STOP -- -$2 2>/dev/null; killScope "$1" KILL; kill -KILL -- -$2 2>/dev/null; }
+endScope() { kill -STOP -- -$3 2>/dev/null; killScope "$1" $2 KILL; kill -KILL -- -$3 2>/dev/null; }
 `
 
 /**
@@ -126,7 +137,7 @@ endScope() { kill -STOP -- -$2 2>/dev/null; killScope "$1" KILL; kill -KILL -- -
  * environment. The timer is a process group of its own.
  */
 const startTimer = (at: string, timeoutMs: number): string =>
-  `{ sleep ${timeoutMs / 1000}; : > ${quote(at)}/late; endScope ${nameOf(at)} $p; } > /dev/null 2>&1 < /dev/null & w=$!`
+  `{ sleep ${timeoutMs / 1000}; : > ${quote(at)}/late; endScope ${scopeArguments(at)} $p; } > /dev/null 2>&1 < /dev/null & w=$!`
 
 /** A timer that kills ends before the script goes on. */
 const stopTimer = (at: string): string => `[ -e ${quote(at)}/late ] && wait $w; kill -KILL -- -$w 2>/dev/null`
@@ -139,6 +150,7 @@ const stopTimer = (at: string): string => `[ -e ${quote(at)}/late ] && wait $w; 
  */
 export function runCommand({ at, command: text, cwd, exports, stdin, timeoutMs, maxOutput }: CommandScript): string {
   const inner = [
+    markLimit(at),
     `trap '__e=$?; { pwd -P; env -0; } > ${at}/end 2>/dev/null; exit $__e' EXIT`,
     exports,
     `cd -- ${quote(cwd)} 2>/dev/null || { trap - EXIT; exit ${noDirectoryCode}; }`,
@@ -158,11 +170,11 @@ ${scopeOf(at)} bash -c ${quote(inner)} > "$D/out" 2> "$D/err" < "$D/in" &
 p=$!; echo $p > "$D/pid"
 ${startTimer(at, timeoutMs)}
 set +m
-[ -e "$D/stop" ] && endScope ${nameOf(at)} $p
+[ -e "$D/stop" ] && endScope ${scopeArguments(at)} $p
 wait $p 2>/dev/null; code=$?
 ${stopTimer(at)}
 kill -KILL -- -$p 2>/dev/null
-[ $code != 137 ] || { [ -s "$D/end" ] && [ ! -e "$D/stop" ]; } || killScope ${nameOf(at)} KILL
+[ $code != 137 ] || { [ -s "$D/end" ] && [ ! -e "$D/stop" ]; } || killScope ${scopeArguments(at)} KILL
 canWrite last || f=' full'
 [ "$f" ] || ${keepSpare(quote(at.slice(0, at.lastIndexOf('/'))))}
 echo "$code $(( (\${EPOCHREALTIME/./} - t0) / 1000 )) $(stat -c %s "$D/out") $(stat -c %s "$D/err")$f"
@@ -179,7 +191,7 @@ ${removeFolders([at])}`
 
 /** Kills a command that runs, or prevents one that is about to start. */
 export const stopCommand = (at: string): string =>
-  `${killScope}mkdir -p ${quote(at)}; : > ${quote(at)}/stop; p=$(cat ${quote(at)}/pid 2>/dev/null) && endScope ${nameOf(at)} "$p"; :`
+  `${killScope}mkdir -p ${quote(at)}; : > ${quote(at)}/stop; p=$(cat ${quote(at)}/pid 2>/dev/null) && endScope ${scopeArguments(at)} "$p"; :`
 
 /**
  * Starts a job and prints its process id. A job is a folder with the files pid, in, out and exit. A child process keeps
@@ -191,6 +203,7 @@ export function startJob(
   options: { cwd: string; env: ScriptVariables; timeoutMs: number },
 ): string {
   const run = [
+    markLimit(at),
     exportStatements(options.env),
     `cd -- ${quote(options.cwd)} || exit ${noDirectoryCode}`,
     `eval ${quote(text)}`,
@@ -210,7 +223,7 @@ wait $p; c=$?; while kill -0 $p 2>/dev/null; do wait $p; c=$?; done
 ${stopTimer(at)}
 kill -KILL -- -$p 2>/dev/null; kill -KILL $h 2>/dev/null
 e=$(( (\${EPOCHREALTIME/./} - t0) / 1000 ))
-[ $c != 137 ] || { [ ! -e ${at}/killed ] && [ $e -lt ${options.timeoutMs} ]; } || killScope ${nameOf(at)} KILL
+[ $c != 137 ] || { [ ! -e ${at}/killed ] && [ $e -lt ${options.timeoutMs} ]; } || killScope ${scopeArguments(at)} KILL
 [ -e ${at}/killed ] || [ $c != 137 ] || [ $e -lt ${options.timeoutMs} ] || c=124
 echo $c > ${at}/exit.new; mv ${at}/exit.new ${at}/exit`
   return `mkdir -p ${quote(at.slice(0, at.lastIndexOf('/')))}; mkdir ${quote(at)} 2>/dev/null || { cat ${quote(at)}/pid 2>/dev/null; exit 0; }
@@ -248,9 +261,9 @@ export const readJobOutput = (at: string, from: number, max: number): string =>
 
 export const killJob = (at: string): string => `${killScope}D=${quote(at)}; [ -d "$D" ] || exit 0
 : > "$D/killed"; p=$(cat "$D/pid" 2>/dev/null) || exit 0
-killScope ${nameOf(at)} TERM; kill -TERM -- -"$p" 2>/dev/null
+killScope ${scopeArguments(at)} TERM; kill -TERM -- -"$p" 2>/dev/null
 for i in 1 2 3 4 5 6 7 8 9 10; do [ -e "$D/exit" ] && break; sleep 0.1; done
-endScope ${nameOf(at)} "$p"
+endScope ${scopeArguments(at)} "$p"
 for i in 1 2 3 4 5 6 7 8 9 10; do [ -e "$D/exit" ] && exit 0; sleep 0.1; done
 echo 137 > "$D/exit"`
 

@@ -4,6 +4,7 @@
  */
 
 import { isForTenant, mayOpen } from './core/check-caller.ts'
+import type { UserMessage } from '#agent/core/message.ts'
 import { withRecalled } from '#agent/memory/recalled-context.ts'
 import { failpoint } from '#durable/platform/failpoint.ts'
 import { logIdsOf, withLogContext } from '#durable/platform/log-context.ts'
@@ -172,7 +173,10 @@ function create(session: Session, { intake }: RoutedSubmission, { ok }: Admissio
 
 type Prepared = Preparation & { readonly recalled?: string | undefined }
 
-/** Writes the files of the message, builds the prompt and asks the memory service. Returns at once when none has to wait. */
+/**
+ * Writes the files of the message, builds the prompt, asks the memory service, and looks for files that somebody changed on
+ * a host. Returns at once when none has to wait.
+ */
 function prepare(session: Session, entry: RoutedSubmission, { ok }: Admission): Prepared | Promise<Prepared> {
   if (!session.exists || !ok) return {}
   const { submission, intake } = entry
@@ -182,8 +186,9 @@ function prepare(session: Session, entry: RoutedSubmission, { ok }: Admission): 
   const authority = joinConversation(session, combineAuthorities([submission.authority]))
   const preparation = prepareTurn(session, { model: intake.model, authority })
   const recalling = session.recall(authority, writtenText(submission))
-  return preparation instanceof Promise || recalling
-    ? Promise.all([preparation, recalling]).then(([prepared, recalled]) => ({ ...prepared, recalled }))
+  const checking = session.toolRuntime.backend.known?.check()
+  return preparation instanceof Promise || recalling || checking
+    ? Promise.all([preparation, recalling, checking]).then(([prepared, recalled]) => ({ ...prepared, recalled }))
     : preparation
 }
 
@@ -214,10 +219,16 @@ function start(session: Session, intake: Intake, { recalled, ...preparation }: P
   const composed = intake.compose()
   if (!composed) return { runId, status: 'nothing' }
   const { message } = composed
-  const opening = message.role === 'user' ? withRecalled(message, recalled) : message
+  const opening = message.role === 'user' ? withFileNews(session, withRecalled(message, recalled)) : message
   session.turns.start({ runId, ...composed, message: opening }, preparation)
   void failpoint('accepted')
   return { runId, status: 'running' }
+}
+
+/** Tells the model which files others have changed since the last turn. In the first turn no file is news. */
+function withFileNews({ store, toolRuntime: { backend } }: Session, message: UserMessage): UserMessage {
+  const note = backend.known?.takeNews()
+  return note === undefined || !store.current() ? message : { ...message, note }
 }
 
 // Submits a turn that the session starts by itself: for its goal, its heartbeat or its loop.

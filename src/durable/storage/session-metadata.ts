@@ -72,6 +72,29 @@ export type SubagentLink = {
   readonly missed?: readonly string[]
 }
 
+export type ForeignChange = 'created' | 'changed' | 'deleted'
+
+export type KnownFile = {
+  /** The agent has read or written it. */
+  readonly isSeen?: true
+  /** On a host: of the bytes that the agent has seen. */
+  readonly hash?: number
+  /** On a host: when the file was last changed, by the clock of the host. */
+  readonly modified?: number | undefined
+  /** By somebody else, since the agent has seen the file. */
+  readonly change?: ForeignChange
+  /** A turn has been told of the change. */
+  readonly isTold?: true
+}
+
+export type CommandPeriod = { readonly from: number; readonly to: number }
+
+export type KnownFilesRecord = {
+  readonly files: Readonly<Record<string, KnownFile>>
+  /** On a host: when commands of the agent ran that may have changed files. */
+  readonly commands?: readonly CommandPeriod[]
+}
+
 export type SessionMetadata = Conversations & {
   /** The key or person that has created the session, as `holderOf` names it. Absent in sessions that are older than this field. */
   readonly owner?: string
@@ -110,6 +133,8 @@ export type SessionMetadata = Conversations & {
   readonly exposure?: Marks & { readonly runId: string; readonly sent?: Readonly<Record<string, number>> }
   /** Absent in sessions that are older than marks: every file may be foreign. */
   readonly fileMarks?: FileMarksRecord
+  /** Files that the agent has read or written, and changes by others since (workspace/known-files.ts). */
+  readonly knownFiles?: KnownFilesRecord | undefined
   /** The last seq of the history that a client repeated in its request. It was said elsewhere, so it is not searched. */
   readonly repeatedThrough?: number
   /** The usage of turns that are not in the rows: of a fork's parent, or of a rebuilt session. */

@@ -36,6 +36,7 @@ import {
   type SessionBackendOptions,
 } from '#durable/workspace/session-backend.ts'
 import { type FileMarks, openFileMarks } from '#durable/workspace/file-marks.ts'
+import { openKnownFiles } from '#durable/workspace/known-files.ts'
 import type { SessionMetadata } from '#durable/storage/session-metadata.ts'
 import { keySource, type TenantKeys } from '#durable/models/credentials.ts'
 import { createToolDeployment } from '#durable/models/tool-deployment.ts'
@@ -144,6 +145,7 @@ export class SessionServices {
         env: grantedSecrets(now(), secrets()),
         isIn: (text) => redactorFor(env, tenantId).redactExact(text) !== text,
       }),
+      known: (workspace) => openKnownFiles({ meta, updateMeta, workspace, now: clock.now }),
       archive:
         env.BLOBS &&
         openCheckpointArchive({

@@ -4,7 +4,14 @@
  */
 
 import { log } from '#agent/core/log.ts'
-import { BackendError, type BackendKind, type ExecutionBackend, type Files, type Jobs } from '#agent/core/backend.ts'
+import {
+  BackendError,
+  type BackendKind,
+  type ExecResult,
+  type ExecutionBackend,
+  type Files,
+  type Jobs,
+} from '#agent/core/backend.ts'
 import type { HostMemory } from '#backends/host/host-port.ts'
 import type { Checkpoints } from '#backends/checkpoints.ts'
 import type { PortableBackend } from '#backends/portable-backend.ts'
@@ -12,6 +19,7 @@ import { loadShellPolicy } from '#backends/modules.ts'
 import type { WorkspaceLocation } from '#durable/storage/session-metadata.ts'
 import { type CommandSecrets, describeSecrets, execWithSecrets, withSecrets } from './command-secrets.ts'
 import type { CheckpointArchive } from './checkpoint-archive.ts'
+import type { KnownFilesOfSession } from './known-files.ts'
 import { moveFiles, skippedListPath, type SkippedFile, planTransfer } from './move-files.ts'
 
 export type SessionBackendOptions = {
@@ -25,9 +33,13 @@ export type SessionBackendOptions = {
   readonly noCapabilities: ExecutionBackend['capabilities']
   /** Secrets in the environment of commands. Absent: none. */
   readonly secrets?: () => CommandSecrets
+  /** Opens what the agent knows of files. Absent: only the agent changes files. */
+  readonly known?: (workspace: KnownWorkspace) => KnownFilesOfSession
   /** For backends without checkpoints of their own. */
   readonly archive?: CheckpointArchive | undefined
 }
+
+export type KnownWorkspace = Pick<Files, 'stat' | 'read'> & { readonly kind: () => BackendKind }
 
 export type SessionBackend = ExecutionBackend &
   Pick<PortableBackend, 'snapshot' | 'restore'> & {
@@ -35,6 +47,7 @@ export type SessionBackend = ExecutionBackend &
     readonly destroy: () => Promise<void>
     /** The files, for changes by the user. */
     readonly userFiles: Files
+    readonly known: KnownFilesOfSession | undefined
     /** The checkpoints of the current backend, after moving the files to it. */
     readonly checkpoints: () => Promise<Checkpoints | undefined>
     /** Assigns changes from now on to this turn. */
@@ -45,7 +58,7 @@ export type SessionBackend = ExecutionBackend &
 
 export function sessionBackend(options: SessionBackendOptions): SessionBackend {
   const { of, current, now } = openBackends(options)
-  const { record, write, noCapabilities, archive, secrets = withNone } = options
+  const { noCapabilities, record, archive, secrets = withNone, known: openKnown } = options
   /** Returns the current backend, after saving a checkpoint when the agent is about to change something. */
   const changing = async (isChange: (root: string) => boolean = () => true) => {
     const backend = await current()
@@ -53,7 +66,10 @@ export function sessionBackend(options: SessionBackendOptions): SessionBackend {
     return backend
   }
   const capabilities = () => (now() ?? { capabilities: noCapabilities }).capabilities
+  const known = openKnown?.({ kind: () => now()?.kind ?? 'virtual', ...createFiles(current, () => changing()) })
+  const startJob = (timeoutMs: number) => (known?.beginCommand(timeoutMs), changing())
   return {
+    known,
     get kind() {
       return now()?.kind ?? 'virtual'
     },
@@ -65,11 +81,8 @@ export function sessionBackend(options: SessionBackendOptions): SessionBackend {
     async exec(command, execOptions) {
       const { isReadOnly } = await loadShellPolicy()
       const backend = await changing(() => !isReadOnly(command))
-      const result = await execWithSecrets(backend, command, execOptions, secrets())
-      const stored = record()
-      if (stored?.note === undefined) return result
-      write({ ...stored, note: undefined })
-      return { ...result, stderr: `${stored.note}\n${result.stderr}` }
+      const end = isReadOnly(command) ? undefined : known?.beginCommand()
+      return withMoveNote(await execWithSecrets(backend, command, execOptions, secrets()).finally(end), options)
     },
     files: createFiles(current, (path) => changing((root) => absolute(path, root).startsWith(`${root}/`))),
     userFiles: createFiles(current, async (path) => {
@@ -86,7 +99,7 @@ export function sessionBackend(options: SessionBackendOptions): SessionBackend {
       now()?.checkpoints?.begin(run)
     },
     get jobs() {
-      return capabilities().background ? createJobs(current, changing, secrets) : undefined
+      return capabilities().background ? createJobs(current, startJob, secrets) : undefined
     },
     resolve: (path, cwd) => (now() ?? of('virtual')).resolve(path, cwd),
     async *snapshot(isWanted = () => true) {
@@ -101,6 +114,17 @@ export function sessionBackend(options: SessionBackendOptions): SessionBackend {
       for (const kind of record()?.been ?? []) await destroyBackend(() => of(kind))
     },
   } as SessionBackend
+}
+
+/** Tells the next command that files were left behind when the workspace moved. */
+function withMoveNote(
+  result: ExecResult,
+  { record, write }: Pick<SessionBackendOptions, 'record' | 'write'>,
+): ExecResult {
+  const stored = record()
+  if (stored?.note === undefined) return result
+  write({ ...stored, note: undefined })
+  return { ...result, stderr: `${stored.note}\n${result.stderr}` }
 }
 
 const withNone = (): CommandSecrets => ({ env: {}, isIn: () => false })
@@ -229,7 +253,11 @@ const createFiles = (
 
 const absolute = (path: string, root: string): string => (path.startsWith('/') ? path : `${root}/${path}`)
 
-function createJobs(current: LoadBackend, changing: LoadBackend, secrets: () => CommandSecrets): Jobs {
+function createJobs(
+  current: LoadBackend,
+  starting: (timeoutMs: number) => Promise<PortableBackend>,
+  secrets: () => CommandSecrets,
+): Jobs {
   const jobs = async (): Promise<Jobs> => {
     const { jobs: found } = await current()
     if (found) return found
@@ -237,7 +265,7 @@ function createJobs(current: LoadBackend, changing: LoadBackend, secrets: () => 
   }
   return {
     async start(id, command, jobOptions) {
-      await changing()
+      await starting(jobOptions.timeoutMs)
       return (await jobs()).start(id, command, withSecrets(jobOptions, secrets()))
     },
     state: async (id) => (await jobs()).state(id),

@@ -13,6 +13,7 @@ import { replaceText } from './patch/replace-text.ts'
 import { renderUnifiedDiff } from './patch/unified-diff.ts'
 import { parsePatch, listPatchPaths } from './patch/parse-patch.ts'
 import { failOnBackendError } from '../fail-on-backend-error.ts'
+import { describeForeignChange, describePatchedChange } from './foreign-change.ts'
 import { isTextFile, readEditableFile } from './read-text-file.ts'
 
 const input = z.object({
@@ -60,7 +61,7 @@ async function replaceOne(backend: ExecutionBackend, { path, old_string, new_str
   const result = replaceText(file.text, { from: old_string, to: new_string, all: replace_all })
   if ('error' in result) return fail(result.error, result.locations ? { locations: result.locations } : {})
   if (result.text === file.text) return unchanged('The file reads like this already.')
-  const note = result.strategy === 'exact' ? undefined : `Matched by ${result.strategy}: check the diff.`
+  const note = result.strategy === 'exact' ? '' : `Matched by ${result.strategy}: check the diff.`
   return applyEdits(backend, [{ path: file.path, before: file.text, after: result.text }], note)
 }
 
@@ -96,8 +97,16 @@ async function writeAll(backend: ExecutionBackend, edits: readonly FileEdit[]): 
 
 type PatchAnswer = Readonly<Record<string, unknown>> | ToolResult
 
-async function applyEdits(backend: ExecutionBackend, edits: readonly FileEdit[], note?: string): Promise<PatchAnswer> {
+async function applyEdits(backend: ExecutionBackend, edits: readonly FileEdit[], note = ''): Promise<PatchAnswer> {
+  const changed = await findForeignChanges(backend, edits)
+  const lost = changed.find(({ after }) => after === undefined)
+  if (lost) return fail(describeForeignChange(lost.path), { changed_since_read: true })
   await writeAll(backend, edits)
+  await seeEdits(
+    backend,
+    edits.filter((edit) => !changed.includes(edit)),
+  )
+  const notes = [note, ...changed.map(({ path }) => describePatchedChange(path))].filter(Boolean)
   const paths = (matches: (edit: FileEdit) => boolean): string[] => edits.filter(matches).map(({ path }) => path)
   const created = paths(({ before }) => before === undefined)
   const deleted = paths(({ after }) => after === undefined)
@@ -107,6 +116,24 @@ async function applyEdits(backend: ExecutionBackend, edits: readonly FileEdit[],
     files_modified: paths(({ before, after }) => before !== undefined && after !== undefined),
     ...(created.length > 0 && { files_created: created }),
     ...(deleted.length > 0 && { files_deleted: deleted }),
-    ...(note !== undefined && { note }),
+    ...(notes.length > 0 && { note: notes.join(' ') }),
   }
 }
+
+/** Edits of files that somebody else has changed. Passages are replaced in the file as it is, so nothing of it is lost. */
+async function findForeignChanges({ known }: ExecutionBackend, edits: readonly FileEdit[]): Promise<FileEdit[]> {
+  const changed: FileEdit[] = []
+  for (const edit of edits)
+    if ((await known?.compare(edit.path, encodeText(edit.before))) === 'changed') changed.push(edit)
+  return changed
+}
+
+async function seeEdits({ known }: ExecutionBackend, edits: readonly FileEdit[]): Promise<void> {
+  for (const { path, after } of edits) {
+    const bytes = encodeText(after)
+    if (bytes) await known?.see(path, bytes)
+  }
+}
+
+const encodeText = (text: string | undefined): Uint8Array | undefined =>
+  text === undefined ? undefined : new TextEncoder().encode(text)

@@ -42,6 +42,7 @@ export default defineTool({
       if (image) return image
       const file = (await readDocument({ backend, documents, signal }, path)) ?? (await readTextFile(backend, path))
       if (!isTextFile(file)) return file
+      if (file.bytes) await backend.known?.see(file.path, file.bytes)
       const lines = Math.min(limit, maxLines)
       if (isUnchangedPage(backend, callId, { path: file.path, offset, limit: lines, text: file.text }))
         return unchangedAnswer

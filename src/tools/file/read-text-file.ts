@@ -11,14 +11,20 @@ const sniffedBytes = 8192
 
 const isBinary = (bytes: Uint8Array): boolean => bytes.subarray(0, sniffedBytes).includes(0)
 
-export type TextFile = { readonly path: string; readonly text: string; readonly size: number }
+export type TextFile = {
+  readonly path: string
+  readonly text: string
+  readonly size: number
+  /** Absent: the text was made from another format. */
+  readonly bytes?: Uint8Array
+}
 
 /** For display: invalid UTF-8 becomes replacement characters. */
 export async function readTextFile(backend: ExecutionBackend, requestedPath: string): Promise<TextFile | ToolResult> {
   const file = await readBytes(backend, requestedPath)
   if (!('bytes' in file)) return file
   const { path, bytes } = file
-  return { path, text: decode(bytes, false), size: bytes.byteLength }
+  return { path, text: decode(bytes, false), size: bytes.byteLength, bytes }
 }
 
 /** For editing: only valid UTF-8 can be written back without changing other bytes. */
@@ -30,7 +36,7 @@ export async function readEditableFile(
   if (!('bytes' in file)) return file
   const { path, bytes } = file
   try {
-    return { path, text: decode(bytes, true), size: bytes.byteLength }
+    return { path, text: decode(bytes, true), size: bytes.byteLength, bytes }
   } catch {
     const advice = 'Convert it in terminal (iconv -f latin1 -t utf-8), or change it there with sed.'
     return fail(`${requestedPath} is not UTF-8, and to write it back would damage it. ${advice}`)

@@ -1,12 +1,12 @@
 /** Writes a whole file. Writing the same content again changes nothing, so a call may run again after a crash. */
 
 import * as z from 'zod'
-import type { ExecutionBackend } from '#agent/core/backend.ts'
 import { assessWrites } from '../assess-paths.ts'
 import { defineTool } from '../define-tool.ts'
 import { fail } from '../tool-result.ts'
 import { cutLine, isNumberedCopyOf, hasLineNumbers, removeLineNumbers } from './numbered-lines.ts'
 import { byteOrderMark, removeByteOrderMark } from './patch/byte-order-mark.ts'
+import { describeForeignChange, unclearChange } from './foreign-change.ts'
 import { findExistingForm } from './similar-files.ts'
 import { failOnBackendError } from '../fail-on-backend-error.ts'
 
@@ -26,18 +26,22 @@ export default defineTool({
   run: ({ path, content }, { backend }) =>
     failOnBackendError(async () => {
       const absolutePath = await findExistingForm(backend, backend.resolve(path))
-      const current = await readCurrentText(backend, absolutePath)
+      const before = await backend.files.read(absolutePath)
+      const current = decodeText(before)
       if (cutLine.test(content) && !cutLine.test(current))
         return fail('This content has a line that was cut when it was read. Change the file with patch instead.')
       const { text, notes } = fitToFile(content, current)
       const bytes = new TextEncoder().encode(text)
+      const change = hasSameBytes(bytes, before) ? 'same' : await backend.known?.compare(absolutePath, before)
+      if (change === 'changed') return fail(describeForeignChange(path), { changed_since_read: true })
       const parent = absolutePath.slice(0, absolutePath.lastIndexOf('/')) || '/'
       const dirs_created = (await backend.files.stat(parent)) === undefined
       await backend.files.write(absolutePath, bytes)
       if (!hasSameBytes(bytes, await backend.files.read(absolutePath)))
         return fail(`${path} does not read back as written. Read it before you go on.`, { verified: false })
       const warning = findJsonError(path, text)
-      const note = notes.join(' ')
+      await backend.known?.see(absolutePath, bytes)
+      const note = [...notes, ...(change === 'unclear' ? [unclearChange] : [])].join(' ')
       return {
         bytes_written: bytes.byteLength,
         dirs_created,
@@ -74,8 +78,8 @@ const withMark = (text: string, current: string): string =>
 /** Every line ends with `\\r\\n`. */
 const hasWindowsLineEnds = (text: string): boolean => text.includes('\r\n') && !/(?:^|[^\r])\n/.test(text)
 
-const readCurrentText = async ({ files }: ExecutionBackend, path: string) =>
-  new TextDecoder('utf-8', { fatal: false, ignoreBOM: true }).decode(await files.read(path))
+const decodeText = (bytes: Uint8Array | undefined) =>
+  new TextDecoder('utf-8', { fatal: false, ignoreBOM: true }).decode(bytes)
 
 const hasSameBytes = (one: Uint8Array, other: Uint8Array | undefined): boolean =>
   other !== undefined && one.byteLength === other.byteLength && one.every((byte, i) => byte === other[i])

@@ -2,6 +2,7 @@
 
 import { afterEach, describe, expect, it } from 'vitest'
 import { conforms } from '../conformance.ts'
+import { endsEscapes } from '../host/escapes.ts'
 import { vendorCases } from '../host/vendors.mjs'
 import { type Api, type Changes, createWorld, openContainer } from './open-container.ts'
 
@@ -443,6 +444,10 @@ describe('a command in a container', () => {
     await until(async () => (await backend.jobs?.state('j'))?.at !== 'running')
     expect(await backend.jobs?.state('j')).toEqual({ at: 'exited', exitCode: 137 })
   })
+})
+
+describe.each(apis)('a process that left the group of its command, with the API %s,', (api) => {
+  endsEscapes(() => open(api).backend)
 })
 
 describe.each(apis)('a full disk, with the API %s,', (api) => {

@@ -3,6 +3,7 @@ import { hostBackend } from '#backends/host/host-backend.ts'
 import type { HostRecord, HostPort } from '#backends/host/host-port.ts'
 import { scopeVariable, stateBeside } from '#backends/host/scripts.ts'
 import { conforms } from '../conformance.ts'
+import { endsEscapes } from './escapes.ts'
 import { createLocalHost } from './local-host.mjs'
 
 const bytes = (text: string) => new TextEncoder().encode(text)
@@ -223,58 +224,8 @@ it('our own folder lies beside the workspace, out of reach of what empties it or
   expect(['/workspace', '/home/user/workspace'].map(stateBeside)).toEqual(['/.talaria', '/home/user/.talaria'])
 })
 
-/** Processes that write to a file as long as they live. */
 describe('a process that left the group of its command', () => {
-  const beating = 'while :; do echo x >> beats; sleep 0.02; done'
-  const detached = {
-    'in another session': `setsid bash -c '${beating}' > /dev/null 2>&1 < /dev/null &`,
-    'in another session, from a shell that has ended': `(setsid bash -c '${beating}' > /dev/null 2>&1 < /dev/null &);`,
-    'without its environment': `setsid env -i bash -c '${beating}' > /dev/null 2>&1 < /dev/null &`,
-    'behind its parent in another session': `setsid bash -c '(${beating}) & sleep 60' > /dev/null 2>&1 < /dev/null &`,
-  }
-  const begun = `while [ ! -s beats ]; do sleep 0.02; done`
-  const isBeating = async ({ files }: ReturnType<typeof open>['backend']) => {
-    const before = await files.stat('beats')
-    await new Promise((resolve) => setTimeout(resolve, 300))
-    return (await files.stat('beats'))?.size !== before?.size
-  }
-
-  it.each(Object.entries(detached))('ends at the timeout: %s', async (_, start) => {
-    const { backend } = open()
-    expect(await backend.exec(`${start} ${begun}; sleep 20`, { timeoutMs: 1_500 })).toMatchObject({ timedOut: true })
-    expect(await isBeating(backend)).toBe(false)
-  })
-
-  it.each(Object.entries(detached))('ends with a stop: %s', async (_, start) => {
-    const { backend } = open()
-    const stop = new AbortController()
-    const running = backend.exec(`${start} ${begun}; sleep 20`, { timeoutMs: 20_000, signal: stop.signal })
-    while (!(await backend.files.stat('beats'))?.size) await new Promise((resolve) => setTimeout(resolve, 20))
-    stop.abort()
-    await running
-    expect(await isBeating(backend)).toBe(false)
-  })
-
-  it('ends with its job, by a kill and at the timeout', async () => {
-    for (const timeoutMs of [20_000, 1_500]) {
-      const { backend, jobs } = open()
-      await jobs.start('j', `${detached['in another session']} ${begun}; sleep 20`, { timeoutMs })
-      while (!(await backend.files.stat('beats'))?.size) await new Promise((resolve) => setTimeout(resolve, 20))
-      if (timeoutMs === 20_000) await jobs.kill('j')
-      while ((await jobs.state('j')).at === 'running') await new Promise((resolve) => setTimeout(resolve, 30))
-      expect(await isBeating(backend)).toBe(false)
-    }
-  })
-
-  it('stays when the command ends by itself, and ends with no other command', async () => {
-    const { backend } = open()
-    const kept = `setsid bash -c 'echo $$ > pid; ${beating}' > /dev/null 2>&1 < /dev/null &`
-    await backend.exec(`${kept} ${begun}`, T)
-    expect(await isBeating(backend)).toBe(true)
-    expect(await backend.exec('sleep 20', { timeoutMs: 100 })).toMatchObject({ timedOut: true })
-    expect(await isBeating(backend)).toBe(true)
-    await backend.exec('kill -KILL $(cat pid)', T)
-  })
+  endsEscapes(() => open().backend)
 })
 
 describe('files that are copied to a host', () => {

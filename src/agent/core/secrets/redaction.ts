@@ -36,12 +36,13 @@ type SecretSpan = readonly [start: number, end: number]
 export function createRedactor(secrets: Iterable<string>): Redactor {
   const needles = listForms(secrets)
   const all = [...identifiableFormats, ...namedFormats]
-  const find = (text: string) => [...findExact(text, needles), ...findFormats(text, all)]
+  const findValues = (text: string) => [...findExact(text, needles), ...findWrapped(text, needles)]
+  const find = (text: string) => [...findValues(text), ...findFormats(text, all)]
   const redact = (text: string) => replaceSpans(text, find(text))
   return {
     redact,
-    redactFile: (text) => replaceSpans(text, [...findExact(text, needles), ...findFormats(text, identifiableFormats)]),
-    redactExact: (text) => replaceSpans(text, findExact(text, needles)),
+    redactFile: (text) => replaceSpans(text, [...findValues(text), ...findFormats(text, identifiableFormats)]),
+    redactExact: (text) => replaceSpans(text, findValues(text)),
     redactValue: (value) => redactValue(value, redact),
     stream: () => createStream(find, needles),
   }
@@ -50,19 +51,32 @@ export function createRedactor(secrets: Iterable<string>): Redactor {
 /** A text to mask. In base64, the characters beside it may hold further bits of the secret. */
 type Needle = { readonly text: string; readonly hasBitsBefore?: boolean; readonly hasBitsAfter?: boolean }
 
-/** Lists the secrets as they may appear in text: plain, escaped for JSON and URLs, and within base64. Longest first. */
+/** Lists the secrets as they may appear in text: plain, escaped for JSON and URLs, in hex, and within base64. Longest first. */
 function listForms(secrets: Iterable<string>): readonly Needle[] {
   const forms = new Map<string, Needle>()
   for (const secret of [...secrets].slice(0, maxValues))
     if (secret.length >= minExactChars) {
-      const texts = [secret, JSON.stringify(secret).slice(1, -1), encodeForUrl(secret)].map((text) => ({ text }))
-      for (const form of [...encodeBase64(secret), ...texts]) forms.set(form.text, form)
+      const hex = [...new TextEncoder().encode(secret)].map((byte) => byte.toString(16).padStart(2, '0')).join('')
+      const texts = [secret, JSON.stringify(secret).slice(1, -1), hex, hex.toUpperCase(), ...encodeForUrl(secret)]
+      for (const form of [...encodeBase64(secret), ...texts.map((text) => ({ text }))]) forms.set(form.text, form)
     }
   return [...forms.values()].toSorted((one, other) => other.text.length - one.text.length)
 }
 
-function encodeForUrl(secret: string): string {
-  return secret.isWellFormed() ? encodeURIComponent(secret) : secret
+/** Encoders differ in the slash, the space, the case of digits, and six marks that they may leave as they are. */
+function encodeForUrl(secret: string): readonly string[] {
+  let texts = secret.isWellFormed() ? [encodeURIComponent(secret)] : []
+  const encode = (mark: string) => `%${mark.charCodeAt(0).toString(16).toUpperCase()}`
+  const variants: readonly ((text: string) => string)[] = [
+    (text) => text.replace(/[!'()*]/g, encode),
+    // As forms are sent.
+    (text) => text.replace(/[!'()~]/g, encode),
+    (text) => text.replaceAll('%2F', '/'),
+    (text) => text.replaceAll('%20', '+'),
+    (text) => text.replace(/%../g, (code) => code.toLowerCase()),
+  ]
+  for (const change of variants) texts = [...new Set(texts.flatMap((text) => [text, change(text)]))]
+  return texts
 }
 
 /** The characters of base64 that depend on the secret alone, for each of the three positions that it may begin at. */
@@ -86,6 +100,28 @@ function findExact(text: string, needles: readonly Needle[]): readonly SecretSpa
       spans.push([start, hasBitsAfter ? endOfBase64(text, at + needle.length) : at + needle.length])
     }
   return spans
+}
+
+/** The end of a line within wrapped text, also in JSON: base64 prints lines of 76 characters, xxd of 60. */
+const wrappedEnd = /(?<=[!-~]{30})(?:\r?\n|(?:\\r)?\\n)(?=[!-~])/g
+
+/** Finds secrets that are wrapped over lines. */
+function findWrapped(text: string, needles: readonly Needle[]): readonly SecretSpan[] {
+  const ends = needles.length ? [...text.matchAll(wrappedEnd)] : []
+  if (!ends.length) return []
+  /** Positions in the text. A line end at the position itself stands before it. */
+  const positionOf = (joined: number, isStart: 0 | 1): number => {
+    let at = joined
+    for (const { 0: end, index } of ends) {
+      if (index >= at + isStart) break
+      at += end.length
+    }
+    return at
+  }
+  return findExact(text.replace(wrappedEnd, ''), needles).map(([start, end]) => [
+    positionOf(start, 1),
+    positionOf(end, 0),
+  ])
 }
 
 const isBase64 = (character: string): boolean => /[A-Za-z0-9+/_-]/.test(character)
@@ -247,11 +283,15 @@ function findSafeEnd(text: string, spaced: readonly string[]): number {
   return Math.min(...starts)
 }
 
-/** Returns where the last run of printable ASCII without spaces begins. */
+/** Returns where the last run of printable ASCII without spaces begins. It may be wrapped over lines. */
 function findLastWord(text: string): number {
   let at = text.length
-  while (at > 0 && isWordCode(text.charCodeAt(at - 1))) at--
-  return at
+  for (;;) {
+    while (at > 0 && isWordCode(text.charCodeAt(at - 1))) at--
+    const [end] = /(?<=[!-~]{30})\r?\n?$/.exec(text.slice(Math.max(0, at - 40), at)) ?? ['']
+    if (!end) return at
+    at -= end.length
+  }
 }
 
 const isWordCode = (code: number): boolean => code > 0x20 && code < 0x7f

@@ -3,13 +3,15 @@
  * links behind their words. Footnotes and comments follow the text, under their numbers.
  */
 
+import { readDiagrams } from './diagram-text.ts'
+import { renderDescription } from './picture-text.ts'
 import { openMainPart, openRelated, type Part } from './package-parts.ts'
 import type { WorkBudget } from './work-budget.ts'
 import type { ZipArchive } from './zip-archive.ts'
 import { getAttribute, parseXml, type Tag } from './xml-tokens.ts'
 
 /** A paragraph that is read. A text box interrupts the paragraph that it belongs to. */
-type Paragraph = { line: string; prefix: string; readonly after: string[] }
+type Paragraph = { line: string; prefix: string; isDropCap?: true; readonly after: string[] }
 type OpenTable = { readonly rows: string[]; cells: string[] | undefined }
 /** A field: its instruction, and then its result. */
 type ComplexField = { instruction: string; isResult: boolean }
@@ -18,6 +20,9 @@ type DocxState = {
   readonly part: Part
   readonly headings: ReadonlyMap<string, string>
   readonly lines: string[]
+  readonly diagrams: ReadonlyMap<string, readonly string[]>
+  /** The large first letter of the next paragraph. */
+  dropCap: string
   readonly paragraphs: Paragraph[]
   readonly tables: OpenTable[]
   readonly fields: ComplexField[]
@@ -103,6 +108,13 @@ const openHandlers: Readonly<Record<string, TagHandler>> = {
   footnoteReference: refersTo(''),
   endnoteReference: refersTo('e'),
   commentReference: refersTo('c'),
+  framePr: (state, { attributes }) => {
+    const paragraph = state.paragraphs.at(-1)
+    if (paragraph && /^(?:drop|margin)$/.test(getAttribute(attributes, 'dropCap') ?? '')) paragraph.isDropCap = true
+  },
+  docPr: (state, { attributes }) => append(state, renderDescription(attributes)),
+  relIds: (state, { attributes }) =>
+    void state.paragraphs.at(-1)?.after.push(...(state.diagrams.get(getAttribute(attributes, 'dm') ?? '') ?? [])),
   // Formulas: fractions, exponents, indexes and roots.
   num: appends('('),
   den: appends('/('),
@@ -168,7 +180,13 @@ function appendAddress(state: DocxState, address: string): void {
 }
 
 function endParagraph(state: DocxState): void {
-  const { line, prefix, after } = state.paragraphs.pop() ?? { line: '', prefix: '', after: [] }
+  const { line: own, prefix, after, isDropCap } = state.paragraphs.pop() ?? { line: '', prefix: '', after: [] }
+  if (isDropCap) {
+    state.dropCap += own
+    return
+  }
+  const line = state.dropCap + own
+  state.dropCap = ''
   const text = line === '' ? '' : state.mark + prefix + line
   if (line !== '') state.mark = ''
   const outer = state.paragraphs.at(-1)
@@ -198,9 +216,11 @@ function endTable(state: DocxState): void {
   if (state.tables.length > 0 && table && table.rows.length > 0) endLine(state, table.rows.join('; '))
 }
 
-const createState = (part: Part, headings: ReadonlyMap<string, string>): DocxState => ({
+const createState = (part: Part, { headings, diagrams }: Pick<DocxState, 'headings' | 'diagrams'>): DocxState => ({
   part,
   headings,
+  diagrams,
+  dropCap: '',
   lines: [],
   paragraphs: [],
   tables: [],
@@ -252,7 +272,7 @@ const notes: readonly Notes[] = [
 async function readNotes(archive: ZipArchive, document: DocxState, { notes: kind, budget }: NotesToRead) {
   const part = await openRelated(archive, document.part, { type: kind.type })
   if (!part) return []
-  const state = createState(part, document.headings)
+  const state = createState(part, document)
   await readPart(state, budget, (current, { name, attributes }) => {
     if (name !== kind.tag) return
     const author = getAttribute(attributes, 'author')
@@ -268,9 +288,13 @@ type NotesToRead = { readonly notes: Notes; readonly budget: WorkBudget }
 export async function extractDocxText(archive: ZipArchive, budget: WorkBudget): Promise<string | undefined> {
   const part = await openMainPart(archive, 'word/document.xml')
   if (part === undefined) return undefined
-  const state = createState(part, await readHeadings(archive, part))
+  const state = createState(part, {
+    headings: await readHeadings(archive, part),
+    diagrams: await readDiagrams(archive, part, budget),
+  })
   const isWhole = await readPart(state, budget)
   while (state.paragraphs.length > 0) endParagraph(state)
+  if (state.dropCap !== '') state.lines.push(state.dropCap)
   if (!isWhole) state.lines.push('[the text of this file is longer than is shown]')
   const noteLines: string[] = []
   if (isWhole) for (const kind of notes) noteLines.push(...(await readNotes(archive, state, { notes: kind, budget })))

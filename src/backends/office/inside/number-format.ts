@@ -57,7 +57,8 @@ const maxSerial = 2_958_466
 
 export function renderNumber(value: string, kind: NumberKind, isFrom1904: boolean): string {
   const number = Number(value)
-  if (kind === 'plain' || value.trim() === '' || !Number.isFinite(number)) return value
+  if (value.trim() === '' || !Number.isFinite(number)) return value
+  if (kind === 'plain') return renderPlain(value, number)
   if (kind === 'percent') return `${Number((number * 100).toPrecision(12))} %`
   if (kind === 'duration') return renderDuration(number)
   if (number < 0 || number >= maxSerial) return value
@@ -67,6 +68,10 @@ export function renderNumber(value: string, kind: NumberKind, isFrom1904: boolea
   const day = date.toISOString().slice(0, 10)
   return kind === 'date' && seconds % 86_400 === 0 ? day : `${day} ${renderClock(seconds % 86_400)}`
 }
+
+/** Files store 17 digits, of which 15 are those that were entered: 1.1000000000000001 for 1.1. */
+const renderPlain = (value: string, number: number): string =>
+  /^-?\d+$/.test(value) ? value : String(Number(number.toPrecision(15)))
 
 /** The calendar of 1900 has a 29 February that never was, so the days before it are one later. */
 function getEpoch(serial: number, isFrom1904: boolean): number {

@@ -1,5 +1,7 @@
 /** Extracts the text of a presentation: a heading per slide, a line per paragraph, table rows between bars, notes last. */
 
+import { readDiagrams } from './diagram-text.ts'
+import { renderDescription } from './picture-text.ts'
 import { openMainPart, openPart, openRelated, type Part } from './package-parts.ts'
 import type { WorkBudget } from './work-budget.ts'
 import type { ZipArchive } from './zip-archive.ts'
@@ -9,6 +11,7 @@ const maxSlides = 1_000
 
 type ParserState = {
   readonly lines: string[]
+  readonly diagrams: ReadonlyMap<string, readonly string[]>
   line: string
   cells: string[] | undefined
   isInText: boolean
@@ -28,6 +31,12 @@ const openHandlers: Readonly<Record<string, (state: ParserState, tag: Tag, part:
   ph: (state, { attributes }) => void (state.isTitle = /title$/i.test(getAttribute(attributes, 'type') ?? '')),
   fld: (state, { attributes }) =>
     void (state.isInField = /^(?:slidenum|datetime)/.test(getAttribute(attributes, 'type') ?? '')),
+  cNvPr: (state, { attributes }) => {
+    const description = renderDescription(attributes)
+    if (description !== '') state.lines.push(description)
+  },
+  relIds: (state, { attributes }) =>
+    void state.lines.push(...(state.diagrams.get(getAttribute(attributes, 'dm') ?? '') ?? [])),
   hlinkClick: (state, { attributes }, { relations }) =>
     void (state.address = relations.get(getAttribute(attributes, 'id') ?? '')?.target ?? ''),
 }
@@ -58,9 +67,10 @@ function endParagraph(state: ParserState): void {
 }
 
 /** Returns undefined when the output is full. */
-async function readLines(part: Part, budget: WorkBudget): Promise<readonly string[] | undefined> {
+async function readLines(archive: ZipArchive, part: Part, budget: WorkBudget): Promise<readonly string[] | undefined> {
   const state: ParserState = {
     lines: [],
+    diagrams: await readDiagrams(archive, part, budget),
     line: '',
     cells: undefined,
     isInText: false,
@@ -99,9 +109,9 @@ export async function extractPptxText(archive: ZipArchive, budget: WorkBudget): 
 
 /** Returns undefined when the output is full. */
 async function readSlide(archive: ZipArchive, slide: Part, budget: WorkBudget): Promise<readonly string[] | undefined> {
-  const lines = await readLines(slide, budget)
+  const lines = await readLines(archive, slide, budget)
   const notes = await openRelated(archive, slide, { type: 'notesSlide' })
-  const noteLines = notes ? await readLines(notes, budget) : []
+  const noteLines = notes ? await readLines(archive, notes, budget) : []
   return lines && noteLines && [...lines, ...noteLines.map((line) => `Notes: ${line}`)]
 }
 

@@ -3,6 +3,7 @@
 import type { WorkBudget } from './work-budget.ts'
 import type { ZipArchive } from './zip-archive.ts'
 import { getAttribute, listTags, type Tag, parseXml } from './xml-tokens.ts'
+import { readComments, readPersons } from './cell-comments.ts'
 import { listNumberKinds, type NumberKind, renderNumber } from './number-format.ts'
 import { openMainPart, openPart, openRelated, type Part } from './package-parts.ts'
 
@@ -166,6 +167,7 @@ export async function extractXlsxText(archive: ZipArchive, budget: WorkBudget): 
   if (part === undefined || listTags(part.xml, 'workbook').length === 0) return undefined
   const sheets = listSheets(part)
   const workbook = await openWorkbook(archive, part, budget)
+  const persons = await readPersons(archive, part)
   const shownAs = new Map<string, string>()
   const parts: string[] = []
   for (const { name, path } of sheets.slice(0, maxSheets)) {
@@ -177,9 +179,25 @@ export async function extractXlsxText(archive: ZipArchive, budget: WorkBudget): 
       continue
     }
     shownAs.set(path, name.slice(0, 200))
-    const { rows, note } = await listRows((await openPart(archive, path))?.xml ?? '', workbook, budget)
-    parts.push([heading, ...rows, ...(note === undefined ? [] : [note])].join('\n'))
+    const sheet = await openPart(archive, path)
+    const lines = sheet ? await listLines(archive, sheet, { workbook, persons, budget }) : []
+    parts.push([heading, ...lines].join('\n'))
   }
   if (sheets.length > parts.length) parts.push(`[${sheets.length - parts.length} more sheets are not shown]`)
   return parts.join('\n\n')
+}
+
+type SheetContext = {
+  readonly workbook: Workbook
+  readonly persons: ReadonlyMap<string, string>
+  readonly budget: WorkBudget
+}
+
+async function listLines(
+  archive: ZipArchive,
+  sheet: Part,
+  { workbook, persons, budget }: SheetContext,
+): Promise<readonly string[]> {
+  const { rows, note } = await listRows(sheet.xml, workbook, budget)
+  return note === undefined ? [...rows, ...(await readComments(archive, sheet, { persons, budget }))] : [...rows, note]
 }

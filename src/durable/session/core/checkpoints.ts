@@ -212,10 +212,18 @@ export async function rollback(
     if (!done) continue
     await all.finishRestore()
     const { restored, kept, left } = done.files
+    recordRollback(session, selection, restored)
     const short = relativeTo(session)
     const paths = { restored: restored.map(short), kept: kept.map(short), left_out: left.map(short) }
     return { kind: 'done', ...paths, ...done.undone }
   }
+}
+
+/** A rollback of everything also takes from the conversation what the agent has read since. */
+function recordRollback({ toolRuntime }: Session, { path }: Selection, restored: readonly string[]): void {
+  const { known } = toolRuntime.backend
+  if (path === undefined) known?.forget()
+  else for (const one of restored) known?.recordChange(one, 'changed')
 }
 
 type Undone = { readonly undone: number; readonly messages: readonly string[] }

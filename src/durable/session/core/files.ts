@@ -22,7 +22,7 @@ export function workspaceFiles(
   { toolRuntime: { backend, fileMarks }, billing: account, meta: { owner } }: Session,
   by = owner,
 ) {
-  const { userFiles: files } = backend
+  const { userFiles: files, known } = backend
   const root = backend.resolve('.')
   const at = (path: string): string => {
     const resolved = backend.resolve(path)
@@ -50,7 +50,9 @@ export function workspaceFiles(
         if (!(await isMet(files, at(path), precondition))) return { kind: 'changed' }
         if (by === owner) fileMarks.setPrivate(at(path))
         else fileMarks.set(at(path), allMarks)
+        const before = await files.read(at(path))
         const { created } = await files.write(at(path), bytes)
+        if (!hasSameBytes(before, bytes)) known?.recordChange(at(path), created ? 'created' : 'changed')
         await account.reportStorage()
         return { kind: 'written', created, stat: await files.stat(at(path)) }
       }),
@@ -62,12 +64,15 @@ export function workspaceFiles(
         await createParent(files, inside(to))
         fileMarks.copy(inside(from), inside(to))
         await files.move(inside(from), inside(to))
+        known?.recordChange(inside(from), 'deleted')
+        known?.recordChange(inside(to), 'created')
         return { kind: 'moved', stat: await files.stat(inside(to)) }
       }),
 
     remove: (path: string) =>
       orRefused(async () => {
         const kind = (await files.remove(inside(path))) ? 'removed' : 'missing'
+        if (kind === 'removed') known?.recordChange(inside(path), 'deleted')
         await account.reportStorage()
         return { kind }
       }),
@@ -114,5 +119,8 @@ async function isMet(files: Files, path: string, { match, noneMatch }: Precondit
   if (match !== undefined) return etag !== undefined && (match === '*' || listTags(match).includes(etag))
   return etag === undefined || !(noneMatch === '*' || listTags(noneMatch ?? '').includes(etag))
 }
+
+const hasSameBytes = (one: Uint8Array | undefined, other: Uint8Array): boolean =>
+  one?.byteLength === other.byteLength && one.every((byte, at) => byte === other[at])
 
 const listTags = (header: string): readonly string[] => header.split(',').map((tag) => tag.trim())

@@ -97,6 +97,7 @@ const secrets: readonly (readonly [string, string, string])[] = [
   ['private key in json', `"-----BEGIN PRIVATE KEY-----\\n${random(64)}\\n-----END PRIVATE KEY-----\\n"`, random(64)],
 ]
 
+const hexOf = (text: string) => Buffer.from(text).toString('hex')
 const exact = 'correct horse/battery+staple "7"'
 const redactor = createRedactor([exact, 'plainSecretValue', 'short'])
 const exactForms = [
@@ -108,6 +109,12 @@ const exactForms = [
   btoa(`user:${exact}`),
   btoa(`me:${exact}:x`),
   btoa(`ab${exact}`).replaceAll('+', '-').replaceAll('/', '_'),
+  hexOf(exact),
+  hexOf(exact).toUpperCase(),
+  // As Python quotes it, as a form sends it, and in lower case.
+  encodeURIComponent(exact).replaceAll('%2F', '/'),
+  encodeURIComponent(exact).replaceAll('%20', '+'),
+  encodeURIComponent(exact).toLowerCase(),
 ]
 
 function streamed(pieces: readonly string[]): string {
@@ -188,6 +195,54 @@ describe('a secret in base64', () => {
     const { redact } = createRedactor([random(12)])
     expect(redact(btoa(`abc${random(12)}def`))).toBe('YWJj***ZGVm')
     expect(redact(`"${btoa(random(12))}","==="`)).toBe('"***","==="')
+  })
+})
+
+describe('a secret that is wrapped over lines', () => {
+  const long = `${random(50)}/${random(70)}`
+  const wrapped = (text: string, width: number, end = '\n') =>
+    (text.match(new RegExp(`.{1,${width}}`, 'g')) ?? []).join(end)
+  const { redact, redactExact, stream } = createRedactor([long, 'plainSecretValue'])
+  const streamedIn = (pieces: readonly string[]) => {
+    const { push, flush } = stream()
+    return pieces.map(push).join('') + flush()
+  }
+
+  it.each([
+    ['base64', wrapped(btoa(long), 76)],
+    ['base64 behind other text', wrapped(btoa(`user:${long}:and more`), 76)],
+    ['base64 with carriage returns', wrapped(btoa(long), 64, '\r\n')],
+    ['hex', wrapped(hexOf(long), 60)],
+    ['plain text', wrapped(long, 40)],
+  ])('is masked as %s, wherever it is split', (_, form) => {
+    const text = `x\n${form}\nend of it\n`
+    const redacted = redactExact(text)
+    expect(redacted).toMatch(/^x\n\S{0,8}\*\*\*\S{0,12}\nend of it\n$/)
+    expect(redact(text)).toBe(redacted)
+    for (let at = 1; at < text.length; at++)
+      expect([at, streamedIn([text.slice(0, at), text.slice(at)])]).toEqual([at, redacted])
+    expect(streamedIn([...text])).toBe(redacted)
+  })
+
+  it('is masked in JSON', () => {
+    for (const end of ['\n', '\r\n']) {
+      const text = JSON.stringify({ output: `x\n${wrapped(btoa(long), 76, end)}\nend` })
+      expect(redactJson(text, redact)).toBe('{"output":"x\\n***\\nend"}')
+    }
+  })
+
+  it('is masked at its place among other wrapped lines', () => {
+    const other = wrapped(random(400, 'ABCDEFGH'), 76)
+    const text = `${other}\n${wrapped(btoa(long), 76)}\n\n${other}\nplainSecretValue\n${other}`
+    expect(redact(text)).toBe(`${other}\n***\n\n${other}\n***\n${other}`)
+  })
+
+  it('takes linear time', () => {
+    const lines = wrapped(random(300_000), 76)
+    const since = performance.now()
+    expect(redact(lines)).toBe(lines)
+    streamedIn([lines.slice(0, 150_000), lines.slice(150_000)])
+    expect(performance.now() - since).toBeLessThan(2_000)
   })
 })
 

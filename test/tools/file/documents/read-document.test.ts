@@ -135,7 +135,13 @@ describe('the cells of a workbook', () => {
     // Ordinary numbers stay.
     [4, '12.5', '12.5'],
     [0, '45000', '45000'],
-    [0, '1.0000000000000002', '1.0000000000000002'],
+    [0, '-7', '-7'],
+    // Programs store two digits more than were entered.
+    [0, '1.0000000000000002', '1'],
+    [0, '13.130000000000001', '13.13'],
+    [0, '0.039999999999999', '0.039999999999999'],
+    [0, '8.0213903743315495E-2', '0.0802139037433155'],
+    [0, '1e400', '1e400'],
     [0, '12345678901234567', '12345678901234567'],
     [1, '-5', '-5'],
     [1, '99999999', '99999999'],
@@ -382,5 +388,93 @@ describe('repeated reads', () => {
         JSON.stringify(await readFile.run({ path: 'f' }, { ...context, callId }, { backend })).includes('1|one'),
       )
     expect(isShown).toEqual([false, true, false])
+  })
+})
+
+describe('the comments of a workbook', () => {
+  const sheetRelations = (...list: readonly string[]) => ({ 'xl/worksheets/_rels/s.xml.rels': relationships(...list) })
+  const note = (cell: string, text: string) =>
+    `<comment ref="${cell}" authorId="0"><text><r><t>${text}</t></r></text></comment>`
+  const notes = (...list: readonly string[]) =>
+    `<comments><authors><author>Ada</author></authors><commentList>${list.join('')}</commentList></comments>`
+  const open = (more: Readonly<Record<string, string>>) =>
+    zip({
+      'xl/workbook.xml': '<workbook><sheets><sheet name="S" sheetId="1" r:id="r1"/></sheets></workbook>',
+      'xl/_rels/workbook.xml.rels': relationships(
+        relationship('worksheet', 'r1', 'worksheets/s.xml'),
+        relationship('person', 'r2', 'persons/person.xml'),
+      ),
+      'xl/persons/person.xml': '<personList><person displayName="Ben" id="{1}"/></personList>',
+      'xl/worksheets/s.xml': '<worksheet><row><c><v>1</v></c></row></worksheet>',
+      ...more,
+    })
+
+  it('follow its rows, with their cells and authors', async () => {
+    const archive = await open({
+      ...sheetRelations(relationship('comments', 'c', '../comments1.xml')),
+      'xl/comments1.xml': notes(note('B2', 'late &amp; wrong'), note('C3', 'Ada:\nsee B2'), note('D4', '')),
+    })
+    expect(await shown('a.xlsx', archive)).toBe(
+      '## Sheet: S\n1\n[comment at B2] Ada: late & wrong\n[comment at C3] Ada: see B2',
+    )
+  })
+
+  it('that are threads appear once, and not as their copies for old programs', async () => {
+    const archive = await open({
+      ...sheetRelations(
+        relationship('comments', 'c', '../comments1.xml'),
+        relationship('threadedComment', 't', '../threadedComments/t.xml'),
+      ),
+      'xl/comments1.xml': notes(note('A1', '[Threaded comment] why?'), note('B2', 'a note')),
+      'xl/threadedComments/t.xml':
+        '<ThreadedComments><threadedComment ref="A1" personId="{1}"><text>why?</text></threadedComment><threadedComment ref="A1" personId="{2}"><text>because</text></threadedComment></ThreadedComments>',
+    })
+    expect(await shown('a.xlsx', archive)).toBe(
+      '## Sheet: S\n1\n[comment at B2] Ada: a note\n[comment at A1] Ben: why?\n[comment at A1] because',
+    )
+  })
+})
+
+describe('pictures and diagrams', () => {
+  const data =
+    '<dgm:dataModel><dgm:ptLst><dgm:pt><dgm:t><a:p><a:r><a:t>plan</a:t></a:r></a:p></dgm:t></dgm:pt><dgm:pt><dgm:t><a:p><a:r><a:t>do </a:t></a:r><a:r><a:t>it</a:t></a:r></a:p><a:p/></dgm:t></dgm:pt></dgm:ptLst></dgm:dataModel>'
+  const diagram = '<dgm:relIds r:dm="d1" r:lo="d2"/>'
+
+  it('of a presentation are read at their places', async () => {
+    const text = (words: string) => `<p:sp><p:txBody><a:p><a:r><a:t>${words}</a:t></a:r></a:p></p:txBody></p:sp>`
+    const archive = await zip({
+      'ppt/presentation.xml': '<p:presentation><p:sldIdLst><p:sldId id="256" r:id="r1"/></p:sldIdLst></p:presentation>',
+      'ppt/_rels/presentation.xml.rels': relationships(relationship('slide', 'r1', 'slides/slide1.xml')),
+      'ppt/slides/_rels/slide1.xml.rels': relationships(relationship('diagramData', 'd1', '../diagrams/data1.xml')),
+      'ppt/diagrams/data1.xml': data,
+      'ppt/slides/slide1.xml': `<p:sld>${text('before')}<p:pic><p:nvPicPr><p:cNvPr id="4" name="Picture 3" descr="A red&#10;crane"/></p:nvPicPr></p:pic><p:pic><p:nvPicPr><p:cNvPr id="5" name="x" descr="C:\\pictures\\crane 2.jpg"/></p:nvPicPr></p:pic>${diagram}${text('behind')}</p:sld>`,
+    })
+    expect(await shown('a.pptx', archive)).toBe('## Slide 1\nbefore\n[picture: A red crane]\nplan\ndo it\nbehind')
+  })
+
+  it('of a Word document are read at their places', async () => {
+    const run = (content: string) => `<w:p><w:r>${content}</w:r></w:p>`
+    const archive = await zip({
+      'word/document.xml': `<w:document><w:body>${run('<w:t>see </w:t><w:drawing><wp:docPr id="1" name="Picture 1" descr="A red crane"/></w:drawing>')}${run('<w:drawing><wp:docPr id="2" name="Picture 2" descr="crane.png"/></w:drawing><w:t>none</w:t>')}${run(diagram)}${run('<w:t>behind</w:t>')}</w:body></w:document>`,
+      'word/_rels/document.xml.rels': relationships(relationship('diagramData', 'd1', 'diagrams/data1.xml')),
+      'word/diagrams/data1.xml': data,
+    })
+    expect(await shown('a.docx', archive)).toBe('see [picture: A red crane]\nnone\n\nplan\ndo it\nbehind')
+  })
+})
+
+describe('the large first letter of a paragraph', () => {
+  const drop = '<w:p><w:pPr><w:framePr w:dropCap="drop" w:lines="3"/></w:pPr><w:r><w:t>O</w:t></w:r></w:p>'
+  const bodyOf = async (body: string) =>
+    shown('a.docx', await zip({ 'word/document.xml': `<w:document><w:body>${body}</w:body></w:document>` }))
+
+  it('is a part of its word', async () => {
+    expect(await bodyOf(`${drop}<w:p><w:r><w:t>nce upon</w:t></w:r></w:p>`)).toBe('Once upon')
+  })
+
+  it('stays when nothing follows it, and other frames are paragraphs', async () => {
+    expect(await bodyOf(drop)).toBe('O')
+    const frame = '<w:p><w:pPr><w:framePr w:w="200"/></w:pPr><w:r><w:t>aside</w:t></w:r></w:p>'
+    expect(await bodyOf(`${frame}<w:p><w:r><w:t>text</w:t></w:r></w:p>`)).toBe('aside\ntext')
   })
 })
