@@ -161,3 +161,91 @@ describe('a hostile page', () => {
     expect(process.threadCpuUsage(before).user / 1_000).toBeLessThan(maxCpuMs)
   })
 })
+
+describe('a formula', () => {
+  const shown = async (body: string) =>
+    (await read(`<html><head><title>T</title></head><body>${body}</body></html>`)).markdown
+  const tex = (formula: string) => `<annotation encoding="application/x-tex">${formula}</annotation>`
+  const glyphs = '<span class="katex-html" aria-hidden="true"><span class="mord">x</span><span>2</span></span>'
+  const katex = `<span class="katex"><span class="katex-mathml"><math><semantics><mrow><msup><mi>x</mi><mn>2</mn></msup></mrow>${tex('x^2 &lt; y')}</semantics></math></span>${glyphs}</span>`
+
+  it.each([
+    ['KaTeX', katex, '`x^2 < y`'],
+    [
+      'Wikipedia',
+      `<span class="mwe-math-element"><span style="display: none;"><math alttext="{\\displaystyle E}"><mi>E</mi></math></span><img src="e.svg" alt="E"></span>`,
+      '`E`',
+    ],
+    [
+      'MathML alone',
+      '<math><mfrac><mi>a</mi><mrow><mi>b</mi><mo>+</mo><mn>1</mn></mrow></mfrac><mo>=</mo><msqrt><mi>c</mi></msqrt></math>',
+      '`a/(b+1)=√c`',
+    ],
+    [
+      'MathJax 2',
+      '<span class="MathJax_Preview">z4</span><span class="MathJax"><span>z</span><span>4</span></span><script type="math/tex">z^4</script>',
+      '`z^4`',
+    ],
+    ['MathJax 3', '<mjx-container><svg></svg><math><msup><mi>y</mi><mn>3</mn></msup></math></mjx-container>', '`y^3`'],
+  ])('of %s is there once and whole', async (_, formula, expected) => {
+    expect(await shown(`<p>So ${formula} holds.</p>`)).toBe(`So ${expected} holds.`)
+    const article = `<article><h1>On it</h1><p>So ${formula} holds. ${'Much more is told here about it. '.repeat(40)}</p></article>`
+    expect((await shown(article)).split(expected)).toHaveLength(2)
+  })
+
+  it('that is text stays', async () => {
+    expect(await shown('<p class="math-note">Plain x2 and <span class="mathematics">words</span></p>')).toBe(
+      'Plain x2 and words',
+    )
+  })
+})
+
+describe('code of a page', () => {
+  const shown = async (body: string) =>
+    (await read(`<html><head><title>T</title></head><body>${body}</body></html>`)).markdown
+  const twoLines = '```\ndef f():\n    return 1\n```'
+
+  it.each([
+    [
+      'div lines',
+      '<pre><code><div class="line"><span>def f():</span></div><div class="line"><span>    return 1</span></div></code></pre>',
+    ],
+    ['span lines', '<pre><code><span class="line">def f():</span><span class="line">    return 1</span></code></pre>'],
+    [
+      'span lines with line breaks',
+      '<pre><code><span class="line">def f():</span>\n<span class="line">    return 1</span></code></pre>',
+    ],
+    [
+      'lines in lines',
+      '<pre><div><span class="code-line">def f():</span></div><div><span class="code-line">    return 1</span></div></pre>',
+    ],
+    ['br', '<pre>def f():<br>    return 1</pre>'],
+    [
+      'a table with numbers',
+      '<div class="highlight"><table><tr><td class="gutter"><pre>1\n2\n</pre></td><td class="code"><pre>def f():\n    return 1</pre></td></tr></table></div>',
+    ],
+    [
+      'numbers in each line',
+      '<pre><span class="lineno">1 </span>def f():\n<span class="lineno">2 </span>    return 1</pre>',
+    ],
+    [
+      'div lines without pre',
+      '<div class="highlight">\n  <div class="line">def f():</div>\n  <div class="line">    return 1</div>\n</div>',
+    ],
+  ])('keeps its lines: %s', async (_, html) => {
+    expect(await shown(html)).toBe(twoLines)
+  })
+
+  it('keeps empty lines', async () => {
+    expect(await shown('<pre><div>a</div><div></div><div>b</div></pre>')).toBe('```\na\n\nb\n```')
+  })
+
+  it('is not seen in tables and text with such names', async () => {
+    expect(await shown('<div class="highlight"><p>One</p><p>Two</p></div><p class="line">Three</p>')).toBe(
+      'One\n\nTwo\n\nThree',
+    )
+    expect(await shown('<table><tr><th>a</th><th>b</th></tr><tr><td>1</td><td>2</td></tr></table>')).toContain(
+      '| 1 | 2 |',
+    )
+  })
+})

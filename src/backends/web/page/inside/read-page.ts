@@ -5,6 +5,7 @@ import { parseHTML } from 'linkedom/worker'
 import { decodeText } from '../../decode-text.ts'
 import type { PageRequest, PageText } from '../protocol.ts'
 import { Parser } from 'htmlparser2'
+import { unfoldMarkup } from './unfold-markup.ts'
 import { htmlToMarkdown, type MdreamOptions, type TextNode, type TransformPlugin } from '@mdream/js'
 
 /** Beyond these, looking for the article takes seconds or minutes. A page of Wikipedia with 1 MB has half as many elements. */
@@ -26,7 +27,7 @@ const maxMarkdownChars = 2_000_000
 const maxTitleChars = 500
 
 export async function readPage(stream: ReadableStream<Uint8Array>, { url, charset }: PageRequest): Promise<PageText> {
-  const html = decodeText(new Uint8Array(await new Response(stream).arrayBuffer()), charset)
+  const html = unfoldMarkup(decodeText(new Uint8Array(await new Response(stream).arrayBuffer()), charset))
   const head = html.slice(0, 100_000)
   const base = resolve(attribute(head, baseTag), url) ?? url
   const size = measureHtml(html, maxMarkdownDepth)
