@@ -40,7 +40,7 @@ const codes = {
 } as const
 
 const latestLegacyVersion = '2025-11-25'
-export const supportedVersions = [modernVersion, '2025-11-25', '2025-06-18', '2025-03-26', '2024-11-05'] as const
+const supportedVersions = [modernVersion, '2025-11-25', '2025-06-18', '2025-03-26', '2024-11-05'] as const
 
 const metaKey = 'io.modelcontextprotocol/'
 /** The methods whose header `Mcp-Name` repeats a parameter. */
@@ -62,7 +62,7 @@ const cachedMethods = new Set([
   'prompts/get',
 ])
 
-export const serverInfo = { name: 'talaria', title: 'Talaria', version: '1' } as const
+const serverInfo = { name: 'talaria', title: 'Talaria', version: '1' } as const
 
 /** Reads one message. A response: it is a notification, or refused. */
 export function readMessage(text: string, headers: Headers): RpcRequest | Response {
