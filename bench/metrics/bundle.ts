@@ -82,7 +82,7 @@ const cpuToAnswer = async ({ running }: Contender): Promise<number> => {
   return spent
 }
 
-/** What the worker adds to the CPU of a runtime, whose proxies and simulators cost the same under an empty worker. */
+/** The CPU that the worker adds to a runtime, whose proxies and simulators cost the same under an empty worker. */
 const cpuAtStart = async (stage: Stage, rounds: number): Promise<Row> => {
   const found = await pairs(
     rounds,

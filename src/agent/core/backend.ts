@@ -151,7 +151,7 @@ export class BackendError extends Error {
  */
 export type FileComparison = 'same' | 'unclear' | 'changed'
 
-/** What the agent knows of files that others may change too. Paths are absolute. */
+/** The agent's knowledge of files that others may change too. Paths are absolute. */
 export type KnownFiles = {
   /** The agent has read or written these bytes. */
   readonly see: (path: string, bytes: Uint8Array) => Promise<void>

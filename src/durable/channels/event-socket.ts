@@ -111,7 +111,7 @@ export class EventSocket {
     socket.addEventListener('close', end)
     socket.addEventListener('error', end)
     socket.accept()
-    // What is on its way on the old one is repeated on the new one, unless it was acknowledged.
+    // Events on their way on the old one are repeated on the new one, unless they were acknowledged.
     before?.close(closeCode, '')
   }
 

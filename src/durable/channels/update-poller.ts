@@ -89,7 +89,7 @@ export class UpdatePoller {
       const pauseMs = await this.#ask(isCurrent)
       if (pauseMs && isCurrent()) return this.#arm(pauseMs)
     }
-    // Who has started anew has armed the alarm, too.
+    // A new start has armed the alarm, too.
     if (isCurrent()) await this.#arm(0)
   }
 

@@ -123,7 +123,7 @@ export class SessionStore implements Store {
     return this.#loaded().images > 0
   }
 
-  /** What the whole session contains. Undone messages do not count. */
+  /** The facets of the whole session. Undone messages do not count. */
   facets(): Facets {
     return (this.#facets ??= loadFacets(this.#journal, this.#addFacets))
   }

@@ -39,7 +39,7 @@ type StoredParts = { readonly known: ReadonlyMap<string, Entry>; readonly pages:
 
 export class NightArchive {
   readonly #options: NightOptions
-  /** What the newest list and the pages of this night have. */
+  /** The content of the newest list and of the pages of this night. */
   readonly #known: ReadonlyMap<string, Entry>
   readonly #entries = new Map<string, Entry>()
   readonly #contentsOf: ReadonlyMap<string, readonly string[]>

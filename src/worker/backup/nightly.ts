@@ -54,7 +54,7 @@ export function readBackupSettings(env: Env): BackupSettings | string | undefine
   return { bucket, passphrase, days, hour }
 }
 
-/** What is stored about the current night. */
+/** The stored state of the current night. */
 export type NightStatus = {
   readonly night: string
   readonly salt: string

@@ -46,7 +46,7 @@ export class TransferSubject extends RpcTarget {
     })
   }
 
-  /** What `copy` leaves out, for a backup. Undefined when there are no checkpoints. */
+  /** The checkpoints, which `copy` leaves out, for a backup. Undefined when there are no checkpoints. */
   async copyCheckpoints(authority: Authority): Promise<CheckpointCopy | undefined> {
     const copies = await import('../copies/checkpoint-copy.ts')
     return this.#host.with(authority, (session) =>

@@ -74,7 +74,7 @@ export async function withCredentials<Result>(
   }
 }
 
-/** Where a person signs in. Chats get the address of our page, never that of the authorization server. */
+/** Names the place where a person signs in. Chats get the address of our page, never that of the authorization server. */
 export function explainSignIn({ PUBLIC_URL: url }: Env, alias: string): string {
   if (!url) return 'Sign in on the page of Talaria, under "MCP servers".'
   return `Sign in at ${url.replace(/\/{1,20}$/, '')}/#/mcp/${encodeURIComponent(alias)}`

@@ -13,7 +13,7 @@ export function renderMath(html: string): string {
   return /<math\b/i.test(html) ? renderMathMl(html) : ''
 }
 
-/** What stands between the children of an element, and around them. */
+/** The signs between the children of an element, and around them. */
 const layouts: Readonly<Record<string, readonly [before: string, between: string, after: string]>> = {
   mfrac: ['(', ')/(', ')'],
   msup: ['', '^(', ')'],

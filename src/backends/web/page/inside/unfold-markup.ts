@@ -9,7 +9,7 @@ import { renderMath } from './math-text.ts'
 type Attributes = Readonly<Record<string, string>>
 type Open = { readonly name: string; readonly classes: string; readonly from: number }
 
-/** Where the output of a possible code block begins, and what changes when it is one. */
+/** The place where the output of a possible code block begins, and the changes when it is one. */
 type CodeBlock = {
   readonly at: number
   readonly depth: number

@@ -33,7 +33,7 @@ export type SignIn = GrantTarget & {
   /** Sealed. */
   readonly verifier: string
   readonly mustNameIssuer: boolean
-  /** Who began it, for the audit log. */
+  /** The person who began it, for the audit log. */
   readonly actor: string
 }
 
