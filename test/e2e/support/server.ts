@@ -111,7 +111,8 @@ export async function startServer({
     await waitForExit(group)
   }
   try {
-    await printed(/^Talaria is ready on .*\n/m, 60_000)
+    // Another entry may have to be built first.
+    await printed(/^Talaria is ready on .*\n/m, script === 'start' ? 60_000 : 180_000)
   } catch (error) {
     await kill()
     throw error
