@@ -49,7 +49,7 @@ describe.skipIf(!canPlay)('npm run dev:sandbox', { timeout: 600_000 }, () => {
     expect(new Set(builds.map((line) => /TALARIA_SERVER=\w+/.exec(line)?.[0])).size).toBe(2)
 
     docker.end(`${withFile('mine')}-proxy`)
-    await server.printed('had lost its network and was removed', 60_000)
+    await server.printed('had lost its network and was removed; its workspace is restored', 60_000)
     expect(await run(server, session, 'cat mine; echo two >> mine')).toMatch(/one[\s\S]*last saved/)
 
     docker.end(withFile('mine'))
