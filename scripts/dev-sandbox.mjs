@@ -49,7 +49,13 @@ function start(args) {
   })
   const key = () => readSettings(join(root, '.dev.vars'), process.env).ADMIN_KEY
   const name = ['0.0.0.0', '::', '*'].includes(host) ? 'localhost' : host.includes(':') ? `[${host}]` : host
-  const server = { id, client, key, address: `http://${name}:${port}` }
+  const server = {
+    id,
+    client,
+    key,
+    address: `http://${name}:${port}`,
+    unsaved: join(resolve(root, persistTo), 'unsaved'),
+  }
   if (engine) watch(server)
   endTogether(child, engine ? server : undefined)
 }
@@ -81,8 +87,11 @@ async function save(server) {
 /** A container whose network container has died does not come back by itself. */
 function watch(server) {
   const look = async () => {
-    const names = await replaceCutOff(server).catch(() => [])
-    for (const name of names) console.warn(`${name} had lost its network and was removed; its workspace is restored`)
+    const replaced = await replaceCutOff(server).catch(() => [])
+    for (const { name, copy } of replaced) {
+      const state = copy ? `its workspace could not be saved and is in ${copy}` : 'its workspace is restored'
+      console.warn(`${name} had lost its network and was removed; ${state}`)
+    }
     setTimeout(look, watchEveryMs).unref()
   }
   setTimeout(look, watchEveryMs).unref()

@@ -37,4 +37,7 @@ export async function listCutOff(client, server) {
 
 export const removeContainer = (client, { name }) => run(client, ['rm', '--force', name, `${name}-proxy`])
 
+/** Copies the workspace of a container to a folder of this machine. */
+export const copyWorkspace = (client, { name }, folder) => run(client, ['cp', `${name}:/workspace`, folder])
+
 const linesOf = (text) => text.split('\n').filter((line) => line.trim())

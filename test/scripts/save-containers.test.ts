@@ -37,7 +37,8 @@ describe('the containers of a local server', () => {
       ...withNetwork(ids[1], 'mine'),
       { name: nameOf(ids[2]), server: 'other' },
     ])
-    expect(await engine.replaceCutOff()).toEqual([nameOf(ids[0])])
+    expect(await engine.replaceCutOff()).toEqual([{ name: nameOf(ids[0]) }])
+    expect(engine.copied()).toEqual([])
     expect(engine.requests).toEqual([`POST /sandboxes/save?id=${ids[0]} Bearer the key`])
     expect(engine.removed()).toEqual([nameOf(ids[0]), `${nameOf(ids[0])}-proxy`])
   })
@@ -45,6 +46,15 @@ describe('the containers of a local server', () => {
   it('that are connected stay', async () => {
     const engine = await open(withNetwork(ids[0], 'mine'))
     expect([await engine.replaceCutOff(), engine.requests, engine.removed()]).toEqual([[], [], []])
+  })
+
+  it('that their objects cannot save are copied before they are removed', async () => {
+    const engine = await open([{ name: nameOf(ids[0]), server: 'mine' }])
+    engine.outcome = 'failed: The container has no network.'
+    const [replaced] = await engine.replaceCutOff()
+    expect(replaced).toEqual({ name: nameOf(ids[0]), copy: expect.stringContaining(`/unsaved/${nameOf(ids[0])}-`) })
+    expect(engine.copied()).toEqual([`${nameOf(ids[0])}:/workspace`])
+    expect(engine.removed()).toContain(nameOf(ids[0]))
   })
 
   it('that cannot be saved are an error, and stay', async () => {

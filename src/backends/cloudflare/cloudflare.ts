@@ -7,7 +7,7 @@ import { BackendError, type BackendCapabilities } from '#agent/core/backend.ts'
 import { hostBackend } from '../host/host-backend.ts'
 import type { HostPort, HostMemory } from '../host/host-port.ts'
 import type { PortableBackend } from '../portable-backend.ts'
-import { hasNoContainers, isAtCapacity } from './container-failure.ts'
+import { hasNoContainers, isAtCapacity, resetMessage } from './container-failure.ts'
 import type { SandboxResult, SandboxPort, SandboxFailure } from './sandbox-port.ts'
 import type { Egress } from './egress.ts'
 import { withTimeout } from '#durable/platform/timeout.ts'
@@ -70,6 +70,8 @@ const startAndGraceMs = 130_000
 /** Attempts of a request that is known not to have started. */
 const maxAttempts = 4
 const maxBackOffMs = 15_000
+/** Time until an object that was reset has a new connection to the platform. */
+const resetWaitMs = 1_000
 
 function createPort(sandbox: SandboxPort, egress: () => Egress): HostPort {
   return {
@@ -95,6 +97,8 @@ function settle<T>(work: Promise<SandboxResult<T>>, ms: number): Promise<Sandbox
 /** Converts an error of the Durable Object itself, which was reset or has no container. */
 function getFailure(error: unknown): SandboxFailure {
   const { message = String(error), retryable } = error as { readonly message?: string; readonly retryable?: boolean }
+  if (message.includes(resetMessage))
+    return { code: 'CONTAINER_UNAVAILABLE', message, admitted: false, retryable: true, retryAfterMs: resetWaitMs }
   return { code: 'OBJECT', message, admitted: true, retryable }
 }
 

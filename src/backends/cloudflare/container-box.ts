@@ -81,6 +81,8 @@ export class ContainerBox implements SandboxPort {
   #toldUnsavedAt: number | undefined
   #active = 0
   #stopping: Promise<unknown> | undefined
+  /** Set when the object will end in a moment: the answer to every request. */
+  #ending: SandboxFailure | undefined
   /** Identifies the container that answered last. */
   #bootId: string | undefined
   /** The last script that was run again because its container had ended. */
@@ -205,6 +207,7 @@ export class ContainerBox implements SandboxPort {
   async #ensureReachable(probeAfter = probeAfterMs): Promise<SandboxFailure | undefined> {
     const { now, host } = this.#options
     await this.#stopping
+    if (this.#ending) return this.#ending
     const isKnown = this.#reachedAt !== undefined && now() - this.#reachedAt < probeAfter && host.isRunning()
     if (isKnown) return undefined
     return (this.#reaching ??= this.#reach().finally(() => (this.#reaching = undefined)))
@@ -259,8 +262,13 @@ export class ContainerBox implements SandboxPort {
     if (isAtCapacity(failure)) return notStarted(failure)
     this.#forgetContainer()
     await toResult(() => host.destroy())
-    host.reset?.()
-    return { ...notStarted(failure), retryable: true, retryAfterMs: 2_000 }
+    const ended = { ...notStarted(failure), retryable: true, retryAfterMs: 2_000 }
+    // Nothing may run in an object that ends: its outcome would be unknown.
+    if (host.reset && this.#active === 0) {
+      this.#ending = ended
+      host.reset()
+    }
+    return ended
   }
 
   #forgetContainer(): void {

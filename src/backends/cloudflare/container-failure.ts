@@ -68,3 +68,6 @@ export const isPermanent = (failure: SandboxFailure): boolean =>
 
 /** Nothing answered in time, not even with an error. */
 export const isSilent = ({ code }: SandboxFailure): boolean => code === timeoutCode
+
+/** The message with which an object ends whose container fails to start again and again. Then nothing runs in it. */
+export const resetMessage = 'The container failed to start.'

@@ -190,13 +190,15 @@ function openHttpServer(env: Env, workspace: string | Promise<string>, tenant?: 
 
 /** The stub is a promise, because its name needs an asynchronous digest. */
 function openCloudflare({ env, tenantId, sessionId, memory, settings }: BackendContext): PortableBackend {
-  const stub = hashedName(tenantId, sessionId).then((name) => env.SANDBOX?.getByName(name) as unknown as SandboxStub)
+  const name = hashedName(tenantId, sessionId)
+  // A new stub for each call: one whose object was reset fails for ever.
+  const stub = async () => env.SANDBOX?.getByName(await name) as unknown as SandboxStub
   const sandbox: SandboxPort = {
-    run: async (script, timeoutMs, egress) => (await stub).boxRun(script, timeoutMs, egress),
-    read: async (path) => (await stub).boxRead(path),
-    write: async (path, bytes) => (await stub).boxWrite(path, bytes),
-    restore: async () => (await stub).boxRestore(),
-    destroy: async () => (await stub).boxDestroy(),
+    run: async (script, timeoutMs, egress) => (await stub()).boxRun(script, timeoutMs, egress),
+    read: async (path) => (await stub()).boxRead(path),
+    write: async (path, bytes) => (await stub()).boxWrite(path, bytes),
+    restore: async () => (await stub()).boxRestore(),
+    destroy: async () => (await stub()).boxDestroy(),
   }
   const egress = () => resolveEgress(tenantId, settings().terminal?.allowed_hosts, env)
   return cloudflareBackend({ sandbox, memory, egress, ...languagesOf(env) })

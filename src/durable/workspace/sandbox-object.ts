@@ -6,6 +6,7 @@
 import { DurableObject } from 'cloudflare:workers'
 import { log } from '#agent/core/log.ts'
 import { ContainerBox } from '#backends/cloudflare/container-box.ts'
+import { resetMessage } from '#backends/cloudflare/container-failure.ts'
 import type { ContainerHost } from '#backends/cloudflare/container-host.ts'
 import type { Egress, EgressVariables } from '#backends/cloudflare/egress.ts'
 import { type NativeContainer, nativeContainer } from '#backends/cloudflare/native-container.ts'
@@ -101,7 +102,7 @@ export function openNative(ctx: DurableObjectState<{}>): ContainerHost {
 
 /** Ends the object: the next request opens a new one, whose connection to the platform is new. */
 export const resetOf = (ctx: DurableObjectState<{}>) => (): void =>
-  void setTimeout(() => ctx.abort('The container failed to start.'), resetAfterMs)
+  void setTimeout(() => ctx.abort(resetMessage), resetAfterMs)
 
 export type EgressProps = { readonly egress: Egress }
 type EgressExports = { readonly ContainerEgress: (options: { readonly props: EgressProps }) => Fetcher }

@@ -6,6 +6,7 @@
 import { afterEach, describe, expect, it } from 'vitest'
 import type { SandboxResult, SandboxPort, SandboxFailure } from '#backends/cloudflare/sandbox-port.ts'
 import { cloudflareBackend } from '#backends/cloudflare/cloudflare.ts'
+import { resetMessage } from '#backends/cloudflare/container-failure.ts'
 import type { Egress } from '#backends/cloudflare/egress.ts'
 import type { HostRecord } from '#backends/host/host-port.ts'
 import { entryOf, sandboxConfig } from '../../../scripts/lib/sandbox-config.mjs'
@@ -87,6 +88,18 @@ describe('a container', () => {
       message: expect.stringContaining('unknown whether the command ran'),
     })
     expect(asked.length).toBe(before + 1)
+  })
+
+  it('whose object was reset because nothing started runs the command once, in the next object', async () => {
+    let runs = 0
+    const { backend, asked } = open((what) => {
+      if (what === 'run' && ++runs === 4) throw new Error(resetMessage)
+      return undefined
+    })
+    await backend.exec('true', T)
+    const before = asked.length
+    expect((await backend.exec('echo once >> runs; cat runs', T)).stdout).toBe('once\n')
+    expect(asked.length).toBe(before + 2)
   })
 
   it('is retried when reading a file was interrupted', async () => {

@@ -315,6 +315,15 @@ describe('a container of the SDK that does not start at once', () => {
     expect(world.resets).toBeGreaterThan(0)
   }, 30_000)
 
+  it('answers no request any more when its object ends, as none may begin there', async () => {
+    const { backend, sandbox, engine } = open('sdk', { retryMs: 1 })
+    sandbox.failingStarts = Number.POSITIVE_INFINITY
+    await backend.exec('echo on', T).catch(() => undefined)
+    sandbox.failingStarts = 0
+    await expect(backend.exec('echo x >> runs', T)).rejects.toMatchObject({ code: 'unavailable' })
+    expect(engine.starts).toBe(0)
+  }, 60_000)
+
   it('is destroyed when it is silent, and the command runs', async () => {
     const { backend, sandbox, engine } = open('sdk', { silenceMs: 300 })
     sandbox.isSilent = true

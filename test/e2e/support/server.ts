@@ -29,7 +29,8 @@ export type Server = {
   readonly kill: () => Promise<void>
   /** Sends SIGKILL to the runtime process. wrangler starts another. */
   readonly killRuntime: () => void
-  readonly stop: () => Promise<void>
+  /** Sends SIGTERM, and SIGKILL after this time. */
+  readonly stop: (timeoutMs?: number) => Promise<void>
 }
 
 export type Start = {
@@ -37,6 +38,8 @@ export type Start = {
   readonly port?: number
   readonly env?: Readonly<Record<string, string>>
   readonly args?: readonly string[]
+  /** The script of npm. */
+  readonly script?: 'start' | 'dev:sandbox'
   /** A tree of other sources. Its dependencies are those of this one, so none are installed. */
   readonly folder?: string
 }
@@ -80,10 +83,18 @@ const environment = (extra: Start['env']): Record<string, string> => ({
   ...extra,
 })
 
-export async function startServer({ state = newState(), port, env, args = [], folder }: Start = {}): Promise<Server> {
+export async function startServer({
+  state = newState(),
+  port,
+  env,
+  args = [],
+  folder,
+  script = 'start',
+}: Start = {}): Promise<Server> {
   const at = port ?? (await freePort())
   const options = ['--port', String(at), '--persist-to', state, '--quiet-key', ...args]
-  const [program, first] = folder === undefined ? ['npm', ['start', '--']] : [process.execPath, ['scripts/start.mjs']]
+  const [program, first] =
+    folder === undefined ? ['npm', ['run', script, '--']] : [process.execPath, ['scripts/start.mjs']]
   const child = spawn(program, [...first, ...options], {
     cwd: folder ?? root,
     env: environment(env),
@@ -100,7 +111,8 @@ export async function startServer({ state = newState(), port, env, args = [], fo
     await waitForExit(group)
   }
   try {
-    await printed(/^Talaria is ready on .*\n/m, 60_000)
+    // Another entry may have to be built first.
+    await printed(/^Talaria is ready on .*\n/m, script === 'start' ? 60_000 : 180_000)
   } catch (error) {
     await kill()
     throw error
@@ -114,9 +126,9 @@ export async function startServer({ state = newState(), port, env, args = [], fo
     printed,
     kill,
     killRuntime: () => process.kill(runtimeOf(group, state), 'SIGKILL'),
-    stop: async () => {
+    stop: async (timeoutMs = 8_000) => {
       killGroup(group, 'SIGTERM')
-      if (!(await waitForExit(group, 8_000))) await kill()
+      if (!(await waitForExit(group, timeoutMs))) await kill()
     },
   }
 }

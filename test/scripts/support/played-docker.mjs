@@ -222,6 +222,10 @@ function runClient(engine, [command, ...words]) {
     engine.images.set(after('-t'), label)
   }
   if (command === 'rm') for (const name of words.filter((word) => !word.startsWith('-'))) end(engine, name)
+  if (command === 'cp') {
+    const [name, path] = words[0].split(':')
+    spawnSync('cp', ['-a', join(engine.folder, name, path), words[1]])
+  }
   if (command !== 'ps') return '\n'
   const [filter = '', value = ''] = words.includes('--filter') ? after('--filter').split(/=(.*)/s) : []
   const isListed = ({ isRunning, image }) => {

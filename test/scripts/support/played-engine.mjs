@@ -16,6 +16,7 @@ export async function playEngine(containers) {
 list() { ${lines || ':'}
 }
 if [ "$1" = rm ]; then shift 2; printf '%s\\n' "$@" >> '${log}'; exit; fi
+if [ "$1" = cp ]; then printf '%s\\n' "$2" >> '${log}.copied'; exit; fi
 [ "$1" = ps ] || exit 1
 if [ "$2" = --filter ]; then list | sed -n "s/^\${3#label=talaria.server=} //p"; else list | cut -d' ' -f2; fi
 `,
@@ -24,16 +25,18 @@ if [ "$2" = --filter ]; then list | sed -n "s/^\${3#label=talaria.server=} //p";
   const played = {
     requests: [],
     status: 200,
+    outcome: 'saved',
+    copied: () => (existsSync(`${log}.copied`) ? readFileSync(`${log}.copied`, 'utf8').trim().split('\n') : []),
     removed: () => (existsSync(log) ? readFileSync(log, 'utf8').trim().split('\n') : []),
   }
   const server = createServer((request, response) => {
     played.requests.push(`${request.method} ${request.url} ${request.headers.authorization}`)
     const asked = new URL(request.url, 'http://server').searchParams.getAll('id')
-    response.writeHead(played.status).end(JSON.stringify(Object.fromEntries(asked.map((id) => [id, 'saved']))))
+    response.writeHead(played.status).end(JSON.stringify(Object.fromEntries(asked.map((id) => [id, played.outcome]))))
   })
   await new Promise((resolve) => server.listen(0, '127.0.0.1', resolve))
   const address = `http://127.0.0.1:${server.address().port}`
-  const mine = { id: 'mine', client, address, key: () => 'the key' }
+  const mine = { id: 'mine', client, address, key: () => 'the key', unsaved: join(folder, 'unsaved') }
   return Object.assign(played, {
     saveContainers: () => saveContainers(mine),
     replaceCutOff: () => replaceCutOff(mine),
