@@ -69,7 +69,7 @@ describe('a backup of the night', () => {
     await bucket.put('t/default/media/picture', 'bytes')
     let rounds = 0
     for (; rounds < 40; rounds++) {
-      await runNightly(given, { ...limits, parts: 3 })
+      await runNightly(given, { ...limits, parts: 2 })
       if ((await keys(`backups/${other}/night-`)).length) break
     }
     expect(rounds).toBeGreaterThan(2)
