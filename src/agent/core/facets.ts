@@ -82,7 +82,7 @@ export const listTools = ({
 const isStructure = (line: string): boolean => /^(?:```|~~~|\||[-=*_]{3,}$|<[^>]*>$)/.test(line)
 const lineStart = /^(?:>\s*|[-*+•]\s+|\d{1,3}[.)]\s+)+/u
 const emphasis = /(\*\*|__|~~|`+|(?<![\p{L}\p{N}])[*_](?=\S)|(?<=\S)[*_](?![\p{L}\p{N}]))/gu
-const link = /!?\[([^\]]*)\]\([^)\s]*(?:\s[^)]*)?\)/g
+const link = /!?\[([^[\]]{0,400})\]\([^()\s]{0,800}(?:\s[^()]{0,400})?\)/g
 
 /** Reads the beginning of a Markdown text as plain text in one line. A heading counts only when nothing follows it. */
 export function firstLineOf(markdown: string): string {

@@ -72,7 +72,7 @@ const scripts = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=
 
 /** The stems of a text in their order. Scripts without spaces give pairs of letters. */
 export function listWords(text: string): readonly string[] {
-  const spaced = text.replace(/([a-z0-9])([A-Z])/g, '$1 $2').replace(/([A-Z]+)([A-Z][a-z])/g, '$1 $2')
+  const spaced = text.replace(/([a-z0-9])([A-Z])/g, '$1 $2').replace(/([A-Z])([A-Z][a-z])/g, '$1 $2')
   if (isAscii.test(spaced)) return (spaced.toLowerCase().match(/[a-z0-9]+/g) ?? []).filter(isWord).map(stem)
   const plain = spaced
     .normalize('NFKD')

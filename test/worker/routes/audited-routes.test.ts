@@ -294,6 +294,8 @@ const audited: Readonly<Record<string, Case>> = {
 const unaudited: readonly RegExp[] = [
   // They ask the server, and store what it says. A sign-in writes its entry when it succeeds.
   /^POST \/api\/mcp\/servers\/\{alias\}\/(?:test|refresh|oauth\/start)$/,
+  // Its tools call routes, each with its entry.
+  /^\w+ \/mcp$/,
   // Adds servers, each with its entry.
   /^POST \/api\/mcp\/import$/,
   // Writes an entry when somebody was signed in (mcp-oauth.test.ts).
