@@ -74,6 +74,10 @@ export const addressFetches: readonly AddressFetch[] = [
   // --- named in settings and records
   { file: 'durable/tenant/mcp/list-server.ts', by: 'configured' },
   { file: 'durable/tenant/mcp/mcp-client.ts', by: 'configured' },
+  { file: 'durable/tenant/mcp/oauth/discover.ts', by: 'configured' },
+  { file: 'durable/tenant/mcp/oauth/refresh-grant.ts', by: 'configured' },
+  { file: 'durable/tenant/mcp/oauth/sign-in.ts', by: 'configured' },
+  { file: 'durable/tenant/mcp/oauth/token-request.ts', by: 'configured' },
   { file: 'durable/tenant/push/send-push.ts', by: 'configured' },
   { file: 'durable/tenant/recall/embed-texts.ts', by: 'configured' },
   { file: 'durable/turn/model-effects.ts', by: 'configured' },
@@ -87,6 +91,7 @@ export const addressFetches: readonly AddressFetch[] = [
   { file: 'channels/slack/slack.ts', by: 'platform' },
   { file: 'channels/call-api.ts', by: 'platform', raw: 'the address of the API of the platform' },
   { file: 'durable/channels/gateway-socket.ts', by: 'platform', raw: 'the gateway that the API of the platform names' },
+  { file: 'durable/channels/event-socket.ts', by: 'platform', raw: 'the socket that the API of the platform names' },
   // --- variables of the deployment
   { file: 'durable/models/catalog.ts', by: 'deployment' },
   { file: 'durable/models/lazy-dialect.ts', by: 'deployment', raw: 'addresses of tenants get the guarded fetch' },
