@@ -78,6 +78,7 @@ describe.skipIf(chromium === undefined)('the screen of MCP servers in Chromium',
     await card.getByRole('button', { name: 'Delete' }).click()
     await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click()
     await card.waitFor({ state: 'detached' })
+    expect((await client.get('/api/mcp/servers/gone')).status).toBe(404)
   })
 
   it('imports a configuration', async () => {
