@@ -22,7 +22,9 @@ describe.skipIf(chromium === undefined)('the screen of MCP servers in Chromium',
   beforeAll(async () => {
     wiki = await serveModern()
     const MCP_SERVERS = JSON.stringify({ wiki: { url: wiki.url } })
-    server = await startServer({ state, env: { MCP_SERVERS } })
+    // A public name behind which nobody listens.
+    const WEB_HOST_MAP = JSON.stringify({ 'gone.example.com': 'http://127.0.0.1:9' })
+    server = await startServer({ state, env: { MCP_SERVERS, WEB_HOST_MAP } })
     client = (await newTenant(createClient(server.url, server.key))).client
     await client.post('/api/mcp/servers/wiki/refresh')
     browser = await launchBrowser()
@@ -71,7 +73,7 @@ describe.skipIf(chromium === undefined)('the screen of MCP servers in Chromium',
     await form.getByLabel('Address').fill('http://127.0.0.1:9/mcp')
     await form.getByRole('button', { name: 'Add' }).click()
     await form.getByRole('alert').waitFor()
-    await form.getByLabel('Address').fill('https://mcp.invalid/mcp')
+    await form.getByLabel('Address').fill('https://gone.example.com/mcp')
     await form.getByRole('button', { name: 'Add' }).click()
     const card = page.locator('#mcp-gone')
     await card.getByText('Unavailable').waitFor()
@@ -83,7 +85,7 @@ describe.skipIf(chromium === undefined)('the screen of MCP servers in Chromium',
 
   it('imports a configuration', async () => {
     const form = page.getByRole('form', { name: 'Import servers' })
-    await form.getByLabel('Configuration').fill('{"mcpServers": {"other": {"url": "https://mcp.invalid/other"}}}')
+    await form.getByLabel('Configuration').fill('{"mcpServers": {"other": {"url": "https://gone.example.com/other"}}}')
     await form.getByRole('button', { name: 'Import servers' }).click()
     await page.locator('#mcp-other').waitFor()
     expect((await client.get('/api/mcp/servers/other')).json.alias).toBe('other')
