@@ -116,6 +116,7 @@ const routes: readonly (readonly [Way | { readonly reason: string }, readonly st
     none('the sender acts with the rights of who created the webhook or of a person of the chat'),
     ['POST /webhooks/{platform}/{connection}'],
   ],
+  [none('its tools are routes of this list, called with the rights of the key'), ['POST /mcp']],
   [none('a copy has the contributions of its original'), ['POST /api/sessions/{id}/fork']],
   [
     tenantWide,
@@ -145,6 +146,7 @@ const routes: readonly (readonly [Way | { readonly reason: string }, readonly st
       'POST /api/channels/{id}/resume',
       'POST /api/channels/{id}/test',
       'POST /api/mcp/servers',
+      'POST /api/mcp/servers/{alias}/oauth/start',
       'PATCH /api/mcp/servers/{alias}',
       'POST /api/mcp/servers/{alias}/test',
       'POST /api/mcp/servers/{alias}/refresh',
@@ -179,6 +181,7 @@ const routes: readonly (readonly [Way | { readonly reason: string }, readonly st
       'PUT /api/admin/tenants/{id}/backup/blob',
       'PUT /api/admin/tenants/{id}/backup/rows',
       'PUT /api/admin/tenants/{id}/backup/sessions/{session}',
+      'PUT /api/admin/tenants/{id}/backup/sessions/{session}/checkpoints',
       'PUT /api/admin/tenants/{id}/backup/state',
     ],
   ],
@@ -204,6 +207,7 @@ const routes: readonly (readonly [Way | { readonly reason: string }, readonly st
       'DELETE /api/keys/{id}',
       'DELETE /api/login',
       'DELETE /api/mcp/servers/{alias}',
+      'DELETE /api/mcp/servers/{alias}/oauth',
       'DELETE /api/pairing/{id}',
       'DELETE /api/push',
       'DELETE /api/secrets/{name}',
@@ -233,7 +237,7 @@ const commands: Readonly<Record<string, Way | { readonly reason: string }>> = {
 }
 /** They choose among what the tenant has, or show something. */
 const choosing =
-  'new sessions resume undo rollback title fork save stop agents help status context usage insights whoami platform version model reasoning personality verbose voice approvals skills sethome pause start'
+  'new sessions resume undo rollback title fork save stop agents help status context usage insights whoami platform version model reasoning personality verbose voice approvals skills sethome pause start reload-mcp'
 
 beforeAll(applyMigrations)
 // More turns that no person has started than a tenant has in an hour. Files share the tenant.

@@ -16,7 +16,9 @@ export type Challenge = {
 export function parseChallenge(header: string | null): Challenge | undefined {
   if (header === null || !/(?:^|,\s{0,8})bearer\b/i.test(header)) return undefined
   const values = new Map<string, string>()
-  for (const [, name = '', quoted, plain] of header.slice(0, 4_096).matchAll(/(\w+)=(?:"([^"]*)"|([^\s,"]+))/g))
+  for (const [, name = '', quoted, plain] of header
+    .slice(0, 4_096)
+    .matchAll(/\b(\w{1,64})=(?:"([^"]{0,2000})"|([^\s,"]{1,2000}))/g))
     values.set(name.toLowerCase(), quoted ?? plain ?? '')
   const metadataUrl = values.get('resource_metadata')
   const scope = values.get('scope')

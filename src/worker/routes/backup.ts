@@ -315,7 +315,13 @@ export const backupRoutes = [
     scope: 'admin',
     tag,
     summary: 'A file of these backups, sealed',
-    query: z.strictObject({ name: z.string().regex(nightFilePattern).describe('As the list of a night names it.') }),
+    query: z.strictObject({
+      name: z
+        .string()
+        .regex(nightFilePattern)
+        .describe('As the list of a night names it.')
+        .meta({ example: 'archive.json' }),
+    }),
     responses: { 200: { description: 'The bytes', type: 'application/octet-stream' } },
     handle: async (call) => {
       const bucket = nightBucket(call.env)

@@ -81,7 +81,7 @@ export const mcpOAuthRoutes: readonly OpenRoute[] = [
   {
     method: 'get',
     path: callbackPath,
-    id: 'finishMcpSignIn',
+    id: 'receiveMcpSignIn',
     scope: null,
     tag,
     summary: 'The return of the browser from the sign-in to an MCP server',

@@ -394,7 +394,7 @@ export const mcpRoutes = [
     method: 'post',
     path: '/api/mcp/servers/:alias/oauth/start',
     params,
-    id: 'startMcpSignIn',
+    id: 'createMcpSignIn',
     scope: 'write',
     tag,
     summary: 'Begin the sign-in to a server; a browser opens the address within ten minutes',

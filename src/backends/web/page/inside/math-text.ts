@@ -4,7 +4,7 @@ import { Parser } from 'htmlparser2'
 
 const annotation = /<annotation\b[^>]{0,200}application\/x-tex[^>]{0,200}>([^<]{1,20000})<\/annotation>/i
 const texScript = /<script\b[^>]{0,200}math\/tex[^>]{0,200}>([^<]{1,20000})<\/script>/i
-const alternative = /<math\b[^>]{0,2000}?\balttext\s{0,9}=\s{0,9}"([^"]{1,20000})"/i
+const alternative = /<math\b[^<>]{0,2000}?\balttext\s{0,9}=\s{0,9}"([^"]{1,20000})"/i
 
 /** Empty: the markup has neither TeX nor MathML. */
 export function renderMath(html: string): string {

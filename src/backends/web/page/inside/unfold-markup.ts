@@ -44,6 +44,12 @@ function classify(name: string, classes: string, type: string): 'formula' | 'gut
   return gutterClass.test(classes) && name !== 'table' && name !== 'pre' ? 'gutter' : undefined
 }
 
+/** Drops the white space at the end of a text when a line ends in it. */
+function dropLineEnd(text: string): string {
+  const end = text.trimEnd()
+  return text.includes('\n', end.length) ? end : text
+}
+
 class Unfolding {
   readonly #html: string
   readonly #out: string[] = []
@@ -172,7 +178,7 @@ class Unfolding {
     for (const at of block.breaks) {
       this.#out[at] = '\n'
       const before = this.#out[at - 1]
-      if (before !== undefined) this.#out[at - 1] = before.replace(/\s{0,200}\n\s{0,200}$/, '')
+      if (before !== undefined) this.#out[at - 1] = dropLineEnd(before)
     }
     const outer = this.#blocks.at(-1)
     if (outer) outer.isOther = true
