@@ -33,6 +33,8 @@ const isolated = [
   'test/durable/session/self-started/goals.test.ts',
   'test/durable/session/deployments.test.ts',
   'test/durable/storage/rows-per-turn.test.ts',
+  // Backs up all tenants of the isolate.
+  'test/worker/nightly-backup.test.ts',
   'test/worker/{credentials,embeddings}.test.ts',
   'test/worker/gateway/commands.test.ts',
   'test/worker/routes/{audited-routes,platform-setup}.test.ts',
