@@ -192,7 +192,7 @@ describe('a backup of the night', () => {
     const list = await request('GET', `${nights}/object?name=night-${body.data[0]?.night}.jsonl`)
     expect((await list.text()).split('\n').filter(Boolean).at(-1)).toContain('"end"')
     for (const name of ['status.json', '../status.json', 'archive.json%00', 'x.sealed'])
-      expect((await request('GET', `${nights}/object?name=${name}`)).status).toBe(400)
+      expect((await request('GET', `${nights}/object?name=${name}`)).status).toBe(404)
     expect((await request('GET', nights, { key })).status).toBe(403)
     expect((await call('GET', `/api/admin/tenants/${id}/backup/nights`)).body).toEqual({ data: [], next_cursor: null })
   })
