@@ -96,7 +96,7 @@ describe.skipIf(chromium === undefined)('the site in Chromium', () => {
 
   it('draws diagrams, follows the scheme, and loads the search when it is used', async () => {
     await page.until(`document.querySelector('img.diagram')?.naturalWidth > 0 || undefined`)
-    expect(await page.evaluate(`getComputedStyle(document.documentElement).backgroundColor`)).toBe('rgb(22, 24, 28)')
+    expect(await page.evaluate(`getComputedStyle(document.documentElement).backgroundColor`)).toBe('rgb(27, 24, 23)')
     expect(page.requests.some((url) => url.endsWith('search.json'))).toBe(false)
     await page.evaluate(`document.querySelector('#search').focus()`)
     await page.type('exit codes')
