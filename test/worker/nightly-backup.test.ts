@@ -14,6 +14,9 @@ const given = { ...(env as unknown as Env), BACKUP_PASSPHRASE: 'correct horse ba
 
 beforeAll(async () => {
   await applyMigrations()
+  // Tenants of files before this one, some of them with keys that are gone.
+  const { DB } = env as unknown as { DB: D1Database }
+  await DB.prepare("DELETE FROM tenant WHERE id <> 'default'").run()
   await call('PATCH', '/api/settings', { body: { approvals: { mode: 'off' } } })
 })
 afterEach(() => replaceClock())
