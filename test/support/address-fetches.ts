@@ -90,8 +90,7 @@ export const addressFetches: readonly AddressFetch[] = [
   { file: 'channels/fetch-media.ts', by: 'platform' },
   { file: 'channels/slack/slack.ts', by: 'platform' },
   { file: 'channels/call-api.ts', by: 'platform', raw: 'the address of the API of the platform' },
-  { file: 'durable/channels/gateway-socket.ts', by: 'platform', raw: 'the gateway that the API of the platform names' },
-  { file: 'durable/channels/event-socket.ts', by: 'platform', raw: 'the socket that the API of the platform names' },
+  { file: 'durable/channels/receiver.ts', by: 'platform', raw: 'the socket that the API of the platform names' },
   // --- variables of the deployment
   { file: 'durable/models/catalog.ts', by: 'deployment' },
   { file: 'durable/models/lazy-dialect.ts', by: 'deployment', raw: 'addresses of tenants get the guarded fetch' },

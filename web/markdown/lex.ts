@@ -47,7 +47,7 @@ export type Node =
   | { readonly tag: 'noteRef'; readonly label: string }
   | SourceNode
   | { readonly tag: 'p' | 'quote' | 'em' | 'strong' | 'del' | 'span'; readonly children: readonly Node[] }
-/** Where a statement comes from: a link with a title or a number, or a mark. `text` is its name in the sentence. */
+/** The source of a statement: a link with a title or a number, or a mark. `text` is its name in the sentence. */
 type SourceNode = {
   readonly tag: 'source'
   readonly text: string

@@ -7,13 +7,20 @@
 import { log } from '#agent/core/log.ts'
 import type { SocketFrame } from '#channels/channel.ts'
 import { clock } from '#durable/platform/clock.ts'
-import { forgetConnection, loadConnection, type LoadedConnection } from '#durable/tenant/channels/connection.ts'
+import { forgetConnection, type LoadedConnection } from '#durable/tenant/channels/connection.ts'
 import { acceptReceived } from './accept-request.ts'
-
-type SocketOwner = { readonly id: string; readonly tenantId: string }
+import {
+  closeQuietly,
+  loadOwn,
+  openSocket,
+  pauseAfter,
+  type ReceiverOwner,
+  type ReceiverStatus,
+  watchMs,
+} from './receiver.ts'
 
 type StoredSocket = {
-  readonly owner: SocketOwner
+  readonly owner: ReceiverOwner
   readonly status: 'running' | 'stopped'
   readonly detail: string
   /** Sockets that could not be opened, in a row. */
@@ -21,9 +28,6 @@ type StoredSocket = {
 }
 
 const key = 'event-socket'
-const watchMs = 25_000
-const upgradeTimeoutMs = 10_000
-const maxPauseMs = 30_000
 /** A socket that is silent for so long may be dead. */
 const silenceMs = 900_000
 /** Pauses between attempts to accept an event. The platform repeats it later, but not every kind. */
@@ -48,7 +52,7 @@ export class EventSocket {
     this.#stored = ctx.storage.kv.get<StoredSocket>(key)
   }
 
-  async start(owner: SocketOwner): Promise<void> {
+  async start(owner: ReceiverOwner): Promise<void> {
     // Its secrets may be new.
     forgetConnection(owner.id)
     this.#close()
@@ -62,7 +66,7 @@ export class EventSocket {
     await this.#ctx.storage.deleteAlarm()
   }
 
-  getStatus(): { readonly status: 'running' | 'stopped'; readonly detail: string; readonly isOpen: boolean } {
+  getStatus(): ReceiverStatus {
     const { status = 'stopped', detail = '' } = this.#stored ?? {}
     return { status, detail, isOpen: this.#socket !== undefined && detail === 'connected' }
   }
@@ -78,7 +82,10 @@ export class EventSocket {
 
   /** Opens a socket, then closes the one before it. */
   async #replace(): Promise<void> {
-    await (this.#opening ??= this.#open().finally(() => (this.#opening = undefined)))
+    const opening = (this.#opening ??= this.#open())
+    await opening
+    // A new start may have begun to open another one.
+    if (this.#opening === opening) this.#opening = undefined
   }
 
   async #open(): Promise<void> {
@@ -89,7 +96,7 @@ export class EventSocket {
       if (!connection || !isCurrent()) return
       if (found?.kind !== 'found')
         return await this.#fail(found ?? { detail: 'the platform has no sockets', isFinal: true })
-      const socket = await connect(found.address)
+      const socket = await openSocket(found.address)
       if (!isCurrent()) return socket.close(closeCode, '')
       this.#listen(socket)
     } catch (error) {
@@ -112,7 +119,7 @@ export class EventSocket {
     socket.addEventListener('error', end)
     socket.accept()
     // Events on their way on the old one are repeated on the new one, unless they were acknowledged.
-    before?.close(closeCode, '')
+    closeQuietly(before, closeCode)
   }
 
   /** Never rejects: the queue of frames must go on. */
@@ -172,14 +179,8 @@ export class EventSocket {
 
   /** A connection that was removed or lost its secrets ends the socket for good. A paused one hears `/pause off`. */
   async #loadConnection(isCurrent: () => boolean): Promise<LoadedConnection | undefined> {
-    const { owner } = this.#stored ?? {}
-    const connection = owner && (await loadConnection(this.#env, owner.id, clock.now()))
-    const isUsable =
-      connection &&
-      !('refused' in connection) &&
-      connection.tenantId === owner.tenantId &&
-      connection.settings.delivery === 'socket'
-    if (isUsable) return connection
+    const connection = await loadOwn(this.#env, this.#stored?.owner)
+    if (connection?.settings.delivery === 'socket') return connection
     if (isCurrent()) await this.stop('the connection was changed or removed')
     return undefined
   }
@@ -189,7 +190,7 @@ export class EventSocket {
     if (isFinal) return this.stop(detail)
     const failures = (this.#stored?.failures ?? 0) + 1
     this.#update({ detail, failures })
-    await this.#arm(waitMs ?? Math.min(1_000 * 2 ** (failures - 1), maxPauseMs))
+    await this.#arm(waitMs ?? pauseAfter(failures))
   }
 
   #currentEpoch(): () => boolean {
@@ -202,11 +203,7 @@ export class EventSocket {
     this.#opening = undefined
     const socket = this.#socket
     this.#socket = undefined
-    try {
-      socket?.close(closeCode, '')
-    } catch {
-      // It is closed already.
-    }
+    closeQuietly(socket, closeCode)
   }
 
   #update(change: Partial<StoredSocket>): void {
@@ -219,17 +216,4 @@ export class EventSocket {
   }
 
   #arm = (pauseMs: number): Promise<void> => this.#ctx.storage.setAlarm(clock.now() + pauseMs)
-}
-
-/** The timeout ends with the upgrade: an abort would close the socket, too. */
-async function connect(address: string): Promise<WebSocket> {
-  const timeout = new AbortController()
-  const cancelTimeout = clock.schedule(upgradeTimeoutMs, () => timeout.abort())
-  try {
-    const { webSocket, status } = await fetch(address, { headers: { upgrade: 'websocket' }, signal: timeout.signal })
-    if (!webSocket) throw new Error(`The platform answered ${status} and opened no socket.`)
-    return webSocket
-  } finally {
-    cancelTimeout()
-  }
 }

@@ -10,13 +10,20 @@ import { discord } from '#channels/discord/discord.ts'
 import * as protocol from '#channels/discord/gateway-protocol.ts'
 import { channelIdOf, type GatewayRequest } from '#channels/discord/parse-message.ts'
 import { clock } from '#durable/platform/clock.ts'
-import { forgetConnection, loadConnection, type LoadedConnection } from '#durable/tenant/channels/connection.ts'
+import { forgetConnection, type LoadedConnection } from '#durable/tenant/channels/connection.ts'
 import { acceptRequest } from './accept-request.ts'
+import {
+  closeQuietly,
+  loadOwn,
+  openSocket,
+  pauseAfter,
+  type ReceiverOwner,
+  type ReceiverStatus,
+  watchMs,
+} from './receiver.ts'
 import * as z from 'zod'
 import { BoundedMap } from '#agent/core/bounded-map.ts'
 import type { ChannelConnection } from '#channels/channel.ts'
-
-type SocketOwner = { readonly id: string; readonly tenantId: string }
 
 type FoundAddress =
   | { readonly kind: 'found'; readonly address: string }
@@ -24,7 +31,7 @@ type FoundAddress =
   | { readonly kind: 'stop'; readonly detail: string }
 
 type StoredSocket = {
-  readonly owner: SocketOwner
+  readonly owner: ReceiverOwner
   readonly status: 'running' | 'stopped'
   readonly detail: string
   /** Sockets that ended without a READY or RESUMED, in a row. */
@@ -34,9 +41,8 @@ type StoredSocket = {
   readonly rejected?: { readonly seq: number | null; readonly times: number }
 }
 
-const watchMs = 25_000
-const upgradeTimeoutMs = 10_000
-const maxPauseMs = 30_000
+/** Of a bot that may begin no more sessions today. */
+const minLimitPauseMs = 30_000
 const maxRejections = 5
 /** Then the address to resume at may be the reason. */
 const maxResumeFailures = 3
@@ -64,7 +70,7 @@ export class GatewaySocket {
     this.#stored = ctx.storage.kv.get<StoredSocket>(key)
   }
 
-  async start(owner: SocketOwner): Promise<void> {
+  async start(owner: ReceiverOwner): Promise<void> {
     // Its secrets may be new.
     forgetConnection(owner.id)
     const { gateway = protocol.newGatewayState } = this.#stored ?? {}
@@ -80,7 +86,7 @@ export class GatewaySocket {
     await this.#ctx.storage.deleteAlarm()
   }
 
-  getStatus(): { readonly status: 'running' | 'stopped'; readonly detail: string; readonly isOpen: boolean } {
+  getStatus(): ReceiverStatus {
     const { status = 'stopped', detail = '' } = this.#stored ?? {}
     return { status, detail, isOpen: this.#socket !== undefined }
   }
@@ -125,15 +131,8 @@ export class GatewaySocket {
   /** A connection that was removed, paused, or lost its secrets ends the socket for good. */
   async #loadConnection(): Promise<LoadedConnection | undefined> {
     const isCurrent = this.#currentEpoch()
-    const { owner } = this.#stored ?? {}
-    const connection = owner && (await loadConnection(this.#env, owner.id, clock.now()))
-    if (
-      connection &&
-      !('refused' in connection) &&
-      connection.tenantId === owner.tenantId &&
-      connection.status === 'active'
-    )
-      return connection
+    const connection = await loadOwn(this.#env, this.#stored?.owner)
+    if (connection?.status === 'active') return connection
     if (isCurrent()) await this.stop('the connection was paused or removed')
     return undefined
   }
@@ -314,7 +313,8 @@ export class GatewaySocket {
     await this.#arm(pauseMs ?? this.#pauseAfter(stored.failures))
   }
 
-  #pauseAfter = (failures: number): number => (failures === 0 ? 0 : Math.min(1_000 * 2 ** (failures - 1), maxPauseMs))
+  /** The first socket that ends is replaced at once. */
+  #pauseAfter = (failures: number): number => (failures === 0 ? 0 : pauseAfter(failures))
 
   #closeSocket(code: number): void {
     this.#epoch++
@@ -322,11 +322,7 @@ export class GatewaySocket {
     this.#stopHeartbeat()
     const socket = this.#socket
     this.#socket = undefined
-    try {
-      socket?.close(code, '')
-    } catch {
-      // It is closed already.
-    }
+    closeQuietly(socket, code)
   }
 
   #store(stored: StoredSocket): void {
@@ -340,26 +336,13 @@ export class GatewaySocket {
 function readAddress(result: Readonly<Record<string, unknown>>, isOfficial: boolean): FoundAddress {
   const limits = (result['session_start_limit'] ?? {}) as { readonly remaining?: number; readonly reset_after?: number }
   if (limits.remaining === 0) {
-    const pauseMs = Math.max(Number(limits.reset_after) || 0, maxPauseMs)
+    const pauseMs = Math.max(Number(limits.reset_after) || 0, minLimitPauseMs)
     return { kind: 'retry', detail: 'Discord allows no more new sessions today', pauseMs }
   }
   const address = protocol.socketAddress(String(result['url']), isOfficial)
   return address === undefined
     ? { kind: 'retry', detail: 'Discord named no usable gateway' }
     : { kind: 'found', address }
-}
-
-/** The timeout ends with the upgrade: an abort would close the socket, too. */
-async function openSocket(address: string): Promise<WebSocket> {
-  const timeout = new AbortController()
-  const cancelTimeout = clock.schedule(upgradeTimeoutMs, () => timeout.abort())
-  try {
-    const { webSocket, status } = await fetch(address, { headers: { upgrade: 'websocket' }, signal: timeout.signal })
-    if (!webSocket) throw new Error(`The gateway answered ${status} and opened no socket.`)
-    return webSocket
-  } finally {
-    cancelTimeout()
-  }
 }
 
 const mentioning = z.object({ guild_id: z.string().regex(/^\d{1,20}$/), mention_roles: z.array(z.string()).min(1) })

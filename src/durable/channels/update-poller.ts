@@ -7,13 +7,12 @@
 import { log } from '#agent/core/log.ts'
 import type { PollAnswer, PolledEvents } from '#channels/channel.ts'
 import { clock } from '#durable/platform/clock.ts'
-import { forgetConnection, loadConnection, type LoadedConnection } from '#durable/tenant/channels/connection.ts'
+import { forgetConnection, type LoadedConnection } from '#durable/tenant/channels/connection.ts'
 import { acceptReceived } from './accept-request.ts'
-
-type PollOwner = { readonly id: string; readonly tenantId: string }
+import { loadOwn, pauseAfter, type ReceiverOwner, type ReceiverStatus, watchMs } from './receiver.ts'
 
 type StoredPoll = {
-  readonly owner: PollOwner
+  readonly owner: ReceiverOwner
   readonly status: 'running' | 'stopped'
   readonly detail: string
   /** Questions that failed, in a row. */
@@ -25,12 +24,9 @@ type StoredPoll = {
   readonly rejections?: number
 }
 
-/** The key of the stored state. */
 const pollKey = 'poll'
 
 const roundMs = 600_000
-const watchMs = 25_000
-const maxPauseMs = 30_000
 const maxRejections = 5
 /** Telegram begins its numbers anew after a week without messages: an old cursor would hide them. */
 const cursorLifetimeMs = 6 * 86_400_000
@@ -49,7 +45,7 @@ export class UpdatePoller {
     this.#stored = ctx.storage.kv.get<StoredPoll>(pollKey)
   }
 
-  async start(owner: PollOwner): Promise<void> {
+  async start(owner: ReceiverOwner): Promise<void> {
     // Its secrets may be new.
     forgetConnection(owner.id)
     this.#epoch++
@@ -65,7 +61,7 @@ export class UpdatePoller {
     await this.#ctx.storage.deleteAlarm()
   }
 
-  getStatus(): { readonly status: 'running' | 'stopped'; readonly detail: string; readonly isOpen: boolean } {
+  getStatus(): ReceiverStatus {
     const { status = 'stopped', detail = '' } = this.#stored ?? {}
     return { status, detail, isOpen: status === 'running' && detail === 'connected' }
   }
@@ -112,14 +108,8 @@ export class UpdatePoller {
 
   /** A connection that was removed or lost its secrets ends the questions for good. A paused one hears `/pause off`. */
   async #loadConnection(isCurrent: () => boolean): Promise<LoadedConnection | undefined> {
-    const { owner } = this.#stored ?? {}
-    const connection = owner && (await loadConnection(this.#env, owner.id, clock.now()))
-    const isUsable =
-      connection &&
-      !('refused' in connection) &&
-      connection.tenantId === owner.tenantId &&
-      connection.settings.delivery === 'polling'
-    if (isUsable) return connection
+    const connection = await loadOwn(this.#env, this.#stored?.owner)
+    if (connection?.settings.delivery === 'polling') return connection
     if (isCurrent()) await this.stop('the connection was changed or removed')
     return undefined
   }
@@ -135,7 +125,7 @@ export class UpdatePoller {
       return 0
     }
     const { failures } = this.#update({ detail, failures: (this.#stored?.failures ?? 0) + 1 })
-    return waitMs ?? Math.min(1_000 * 2 ** (failures - 1), maxPauseMs)
+    return waitMs ?? pauseAfter(failures)
   }
 
   async #accept(

@@ -3,9 +3,9 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, describe, expect, it } from 'vitest'
-import { canPlay, playDocker } from '../scripts/support/played-docker.mjs'
-import { createClient } from './support/client.ts'
-import { deleteState, newState, type Server, startServer } from './support/server.ts'
+import { canPlay, playDocker } from '../../scripts/support/played-docker.mjs'
+import { createClient } from '../support/client.ts'
+import { deleteState, newState, type Server, startServer } from '../support/server.ts'
 
 /** A stop saves the workspaces first. */
 const stopMs = 60_000
