@@ -56,17 +56,17 @@ const joinSession = (key: string) =>
  * Selects matches with their session and page. CROSS JOIN makes SQLite read the full-text table first and in order, so
  * that it stops at the limit.
  */
-const selectMatches = (table: Table, direction: Direction, match: string, within: Within) =>
+const selectMatches = (table: SearchTable, direction: Direction, match: string, within: Within) =>
   `SELECT ${matchColumns(`${table}.rowid`)} FROM ${table} ${joinSession(`${table}.rowid`)}
   WHERE ${table} MATCH ${match} ${within(`${table}.rowid`)} ORDER BY ${table}.rowid ${direction} LIMIT ?3`
 
-type Table = 'words' | 'pieces'
+type SearchTable = 'words' | 'pieces'
 type Direction = 'ASC' | 'DESC'
 /** The limit is ?3. Up to three expressions: the searches below need no more. */
 const matchParameters = ['?2', '?4', '?5'] as const
 
 /** Matches of several expressions, one after the other. SQLite runs a part only when those before do not fill the limit. */
-const selectInOrder = (table: Table, matches: readonly string[], within: Within) =>
+const selectInOrder = (table: SearchTable, matches: readonly string[], within: Within) =>
   `${matchParameters
     .slice(0, matches.length)
     .map((match) => `SELECT * FROM (${selectMatches(table, 'DESC', match, within)})`)

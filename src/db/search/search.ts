@@ -161,7 +161,7 @@ function takeFirstOfPages(candidates: readonly PageHit[]): readonly HistoryHit[]
 }
 
 /** Turns a row into a candidate. `isIndexed`: the index says that the row has the term. */
-type Reading = {
+type SearchReading = {
   readonly matchers: readonly SnippetMatcher[]
   readonly filter: SearchFilter
   readonly isIndexed: (key: number, term: number) => boolean
@@ -174,7 +174,7 @@ async function readCandidates(
   { terms, filter }: Query,
 ): Promise<readonly PageCandidate[]> {
   const sets = keysOfTerms.map((keys) => new Set(keys))
-  const reading: Reading = {
+  const reading: SearchReading = {
     matchers: createMatchers(terms),
     filter,
     isIndexed: (key, term) => sets[term]?.has(key) ?? false,
@@ -206,7 +206,7 @@ const toolShare = 0.5
 function buildMessageCandidate(
   row: MatchRow,
   body: string,
-  { matchers, filter, isIndexed }: Reading,
+  { matchers, filter, isIndexed }: SearchReading,
 ): Built | undefined {
   const entries = decodeEntries(body).filter((entry) => isWanted(entry, filter))
   const isFiltered = filter.role !== undefined || filter.person !== undefined
@@ -244,7 +244,7 @@ function isWanted({ message }: Entry, { role, person }: SearchFilter): boolean {
   return message.role === 'user' && new RegExp(`^${name}[^:\\n]{0,80}: `, 'imu').test(getSearchableText({ message }))
 }
 
-function buildTitleCandidate(row: MatchRow, body: string, { matchers, filter }: Reading): Built | undefined {
+function buildTitleCandidate(row: MatchRow, body: string, { matchers, filter }: SearchReading): Built | undefined {
   if (filter.role !== undefined || filter.person !== undefined) return undefined
   const title = normalizeText(row.title ?? '')
   const { terms, ranges } = findMatches(title, matchers)

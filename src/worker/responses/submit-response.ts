@@ -96,7 +96,7 @@ type ResponseContext = {
   /** Absent: the request names its session, or leaves none. */
   readonly hashes: ConversationHashes | undefined
 }
-type Submission = (submitted: SubmittedResponse) => Promise<Response>
+type SubmissionResponder = (submitted: SubmittedResponse) => Promise<Response>
 
 function refuseUnsupported({ conversation, previous_response_id: previous, store, background }: ResponseBody): void {
   if (conversation && previous)
@@ -112,7 +112,7 @@ const isAnswer = ({ at, byHistory = 'continue' }: ContinuedRun, { results, appro
 async function continueRun(
   call: CreateCall,
   { continued, parsed, fields, hashes }: ResponseContext,
-  submitCommand: Submission,
+  submitCommand: SubmissionResponder,
 ): Promise<Response> {
   const { at, segment, sessionId } = continued as ContinuedRun
   if (!at) throw invalid('There is no call that waits for a result.', 'input')
@@ -152,7 +152,7 @@ function recordContinued(call: CreateCall, hashes: ConversationHashes, { session
 async function startRun(
   call: CreateCall,
   { continued, parsed, fields, hashes }: ResponseContext,
-  submitCommand: Submission,
+  submitCommand: SubmissionResponder,
 ): Promise<Response> {
   const { body: request } = call
   const { message, history } = createOpening(parsed)

@@ -8,7 +8,7 @@ import { storePdf } from '#durable/workspace/pdfs.ts'
 import { withDeadline } from '#durable/platform/timeout.ts'
 import type { Session } from '../session.ts'
 
-export type PlacedFile = {
+export type PlacedAttachment = {
   readonly path: string
   readonly mediaType: string
   readonly bytes: Uint8Array<ArrayBuffer>
@@ -36,7 +36,7 @@ export class FileContents {
   }
 
   /** Undefined for a file that has no text. A PDF file stands beside its text. */
-  async render(file: PlacedFile): Promise<TextPart | undefined> {
+  async render(file: PlacedAttachment): Promise<TextPart | undefined> {
     const found = await this.#readText(file)
     if (!found?.text) return undefined
     const { tenantId, sessionId } = this.#session
@@ -52,7 +52,7 @@ export class FileContents {
     return { type: 'text', text: this.#renderText(file, found.text), ...(pdf && { pdf }) }
   }
 
-  #renderText(file: PlacedFile, text: string): string {
+  #renderText(file: PlacedAttachment, text: string): string {
     const shown = text.slice(0, this.#charsLeft).toWellFormed()
     this.#charsLeft -= shown.length
     const left = text.length - shown.length
@@ -61,7 +61,7 @@ export class FileContents {
     return `\n[${file.path} contains:]\n${shown}\n${end}`
   }
 
-  async #readText(file: PlacedFile): Promise<FileText | undefined> {
+  async #readText(file: PlacedAttachment): Promise<FileText | undefined> {
     const { bytes, mediaType } = file
     if (/^(?:audio|video)\//.test(mediaType)) return { text: await this.#transcribe(file) }
     const document = await this.#readDocument(file)
@@ -70,7 +70,7 @@ export class FileContents {
     return text === undefined ? undefined : { text }
   }
 
-  async #transcribe({ bytes, mediaType }: PlacedFile): Promise<string> {
+  async #transcribe({ bytes, mediaType }: PlacedAttachment): Promise<string> {
     // The cost of the call is noted in the storage of the session, which may be new.
     if (this.#session.journal.isBlank) this.#session.updateMeta({})
     const said = await this.#session.toolRuntime.paidMedia.transcribe({ bytes, mime: mediaType })
@@ -81,7 +81,7 @@ export class FileContents {
   }
 
   /** Undefined for a file that is no document. */
-  async #readDocument(file: PlacedFile): Promise<FileText | undefined> {
+  async #readDocument(file: PlacedAttachment): Promise<FileText | undefined> {
     const format = formatOf(file.path, file.mediaType)
     return format && withDeadline(extractTimeoutMs, (signal) => this.#extract(file.bytes, format, signal))
   }
