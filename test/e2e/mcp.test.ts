@@ -8,7 +8,7 @@ import { type Client, createClient, eventually, newTenant } from './support/clie
 import { onePixel, type SdkServer, serveLegacy, serveModern } from './support/mcp-sdk-server.ts'
 import { deleteState, newState, root, type Server, startServer } from './support/server.ts'
 import { modelSettings } from './support/shared.ts'
-import { subscribe } from './support/sse.ts'
+import { isRunEnd, subscribe } from './support/sse.ts'
 import { startModelServer } from '../support/model-server/server.ts'
 
 const state = newState()
@@ -99,12 +99,14 @@ describe.each(eras)('a %s server of the official SDK', (era) => {
     const session = await client.newSession()
     const path = `/api/sessions/${session}/events`
     const subscriber = await subscribe({ url: server.url, key: client.key ?? '', path })
-    await client.chat(session, `[[call mcp__${era}__count {"steps":3} then say done]]`)
-    expect(await resultIn(session)).toContain('counted to 3')
-    await eventually(
-      () => JSON.stringify(subscriber.events),
-      (events) => events.includes('step 2'),
-    )
+    const input = `[[call mcp__${era}__count {"steps":1000} then say done]]`
+    await client.post(`/api/sessions/${session}/chat`, { input, wait: false })
+    // The call goes on until then, because progress that is not sent yet is dropped with the result.
+    await subscriber.until(({ type, data }) => type === 'tool.progress' && /step \d/.test(data.delta))
+    serverOf(era).isCountedOut = true
+    await subscriber.until(isRunEnd)
+    serverOf(era).isCountedOut = false
+    expect(await resultIn(session)).toContain('counted to ')
     subscriber.close()
   })
 

@@ -2,7 +2,7 @@
 
 import { type Browser, type Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { chromium, launchBrowser } from './support/chromium.ts'
+import { chromium, launchBrowser, readBoxes } from './support/chromium.ts'
 import { type Client, newTenant } from './support/client.ts'
 import { owner, server } from './support/here.ts'
 
@@ -60,7 +60,7 @@ describe.skipIf(chromium === undefined)('what tools do', () => {
     expect(await group.count()).toBe(1)
     const line = group.locator('.act > summary')
     expect(await line.locator('.clip').innerText()).toMatch(words[locale].sum)
-    expect((await line.boundingBox())?.height).toBeLessThan(50)
+    expect((await readBoxes(line))[0].height).toBeLessThan(50)
     expect(await line.locator('.note').innerText()).toMatch(/\d (?:ms|s)$/)
     await line.click()
     expect(await group.locator('.tool').count()).toBe(25)
@@ -102,14 +102,17 @@ describe.skipIf(chromium === undefined)('what tools do', () => {
     expect(await page.locator('.list pre, .list code, .pending pre').getByText('build-once').count()).toBe(1)
     expect(await page.locator('.block.calls').count()).toBe(0)
     expect(await page.locator('.progress').count()).toBe(0)
-    const [facts, choices] = [await card.locator('.facts').boundingBox(), await card.locator('.choices').boundingBox()]
-    const bottom = (facts?.y ?? 0) + (facts?.height ?? 0)
-    expect(facts?.height).toBeGreaterThan(60)
-    expect(choices?.y).toBeGreaterThanOrEqual(bottom)
-    for (const name of [say.allow, say.session, say.always, say.deny]) {
-      const box = await card.getByRole('button', { name }).boundingBox()
-      expect((box?.x ?? -1) >= 0 && (box?.x ?? 0) + (box?.width ?? 9_999) <= width).toBe(true)
-      expect((box?.y ?? 9_999) + (box?.height ?? 0)).toBeLessThanOrEqual(640)
+    const names = [say.allow, say.session, say.always, say.deny]
+    const [facts, choices, ...buttons] = await readBoxes(
+      card.locator('.facts'),
+      card.locator('.choices'),
+      ...names.map((name) => card.getByRole('button', { name })),
+    )
+    expect(facts.height).toBeGreaterThan(60)
+    expect(choices.y).toBeGreaterThanOrEqual(facts.y + facts.height)
+    for (const { x, y, width: wide, height } of buttons) {
+      expect(x >= 0 && x + wide <= width).toBe(true)
+      expect(y + height).toBeLessThanOrEqual(640)
     }
     expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(width)
     await client.post(`/api/sessions/${id}/stop`)

@@ -2,7 +2,7 @@
 
 import { type Browser, type BrowserContext, type Locator, type Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { chromium, launchBrowser } from './support/chromium.ts'
+import { chromium, launchBrowser, readBoxes } from './support/chromium.ts'
 import { type Client, newTenant } from './support/client.ts'
 import { owner, server } from './support/here.ts'
 
@@ -37,8 +37,7 @@ describe.skipIf(chromium === undefined)('the chat on a phone', () => {
     await found.waitFor()
     // A button of a run that ends is replaced by another.
     const isOnScreen = async () => {
-      const box = await found.boundingBox()
-      if (!box) return false
+      const [box] = await readBoxes(found)
       const isWithin = box.x >= 0 && box.x + box.width <= width && box.y >= 0 && box.y + box.height <= height
       return isWithin && box.width > 20 && box.height > 20
     }
@@ -107,8 +106,8 @@ describe.skipIf(chromium === undefined)('the chat on a phone', () => {
       return { wide: scrollWidth, shown: clientWidth }
     })
     expect([shown <= width, wide > shown]).toEqual([true, true])
-    const bubble = await page.locator('.bubble').boundingBox()
-    expect((bubble?.x ?? -1) >= 0 && (bubble?.x ?? 0) + (bubble?.width ?? 999) <= width).toBe(true)
-    expect((await page.locator('.chat-head').boundingBox())?.height).toBeLessThan(60)
+    const [bubble, head] = await readBoxes(page.locator('.bubble'), page.locator('.chat-head'))
+    expect(bubble.x >= 0 && bubble.x + bubble.width <= width).toBe(true)
+    expect(head.height).toBeLessThan(60)
   })
 })

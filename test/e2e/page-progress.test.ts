@@ -2,7 +2,7 @@
 
 import { type Browser, type Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { chromium, launchBrowser } from './support/chromium.ts'
+import { chromium, launchBrowser, readBoxes } from './support/chromium.ts'
 import { type Client, newTenant } from './support/client.ts'
 import { owner, server } from './support/here.ts'
 
@@ -85,7 +85,7 @@ describe.skipIf(chromium === undefined)('a run', () => {
     await page.getByText('Thought it over', { exact: true }).last().waitFor()
     const summary = page.locator('.block.thinking summary')
     await expect.poll(async () => (await summary.innerText()).trim()).toMatch(words[locale].thought)
-    expect((await summary.boundingBox())?.height).toBeLessThan(50)
+    expect((await readBoxes(summary))[0].height).toBeLessThan(50)
     await summary.click()
     await page.locator('.block.thinking .markdown').waitFor()
     await page.context().close()
@@ -115,11 +115,11 @@ describe.skipIf(chromium === undefined)('a run', () => {
     await page.locator('.end-of-run').getByRole('button', { name: say.again }).waitFor()
     const names = [say.copy, say.again, say.branch]
     const row = page.locator('.end-of-run .actions')
-    const boxes = await Promise.all([
-      ...names.map((name) => row.getByRole('button', { name, exact: true }).boundingBox()),
-      row.getByRole('link', { name: say.details }).boundingBox(),
-    ])
-    expect(new Set(boxes.map((box) => Math.round(box?.y ?? -1))).size).toBe(1)
+    const boxes = await readBoxes(
+      ...names.map((name) => row.getByRole('button', { name, exact: true })),
+      row.getByRole('link', { name: say.details }),
+    )
+    expect(new Set(boxes.map(({ y }) => Math.round(y))).size).toBe(1)
     // The answer has no second row.
     expect(await page.locator('.block.text .actions').count()).toBe(0)
     expect(await page.locator('.day').innerText()).toBe(say.today)

@@ -5,7 +5,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
-import { chromium as playwright, type Browser } from 'playwright-core'
+import { chromium as playwright, type Browser, type Locator } from 'playwright-core'
 import { findChromium, headlessFlags } from '../../../scripts/lib/chromium.mjs'
 
 /** The path of the preferred browser. */
@@ -14,6 +14,41 @@ export const chromium = findChromium()
 /** Starts the browser for Playwright. */
 export const launchBrowser = (more: readonly string[] = [], path = chromium): Promise<Browser> =>
   playwright.launch({ executablePath: path ?? '', args: ['--no-sandbox', '--disable-gpu', ...more] })
+
+export type Box = { readonly x: number; readonly y: number; readonly width: number; readonly height: number }
+type Drawn = { readonly isConnected: boolean; getBoundingClientRect(): Box }
+declare const requestAnimationFrame: (next: (time: number) => void) => number
+
+/**
+ * Reads where elements stand, all at one moment and after two frames in which none of them moved. Boxes that are read
+ * one after the other cannot be compared, because the page may scroll between.
+ */
+export async function readBoxes<const Found extends readonly Locator[]>(
+  ...found: Found
+): Promise<{ readonly [At in keyof Found]: Box }> {
+  for (;;) {
+    const elements = await Promise.all(found.map((one) => one.elementHandle()))
+    const boxes = await found[0]?.page().evaluate(readSettledBoxes, elements)
+    if (boxes) return boxes as unknown as { readonly [At in keyof Found]: Box }
+  }
+}
+
+/** Runs in the page. Undefined: an element was replaced meanwhile. */
+async function readSettledBoxes(elements: readonly unknown[]): Promise<readonly Box[] | undefined> {
+  const drawn = elements as readonly Drawn[]
+  let before = ''
+  for (;;) {
+    await new Promise(requestAnimationFrame)
+    if (!drawn.every((element) => element.isConnected)) return undefined
+    const boxes = drawn.map((element) => {
+      const { x, y, width, height } = element.getBoundingClientRect()
+      return { x, y, width, height }
+    })
+    const now = JSON.stringify(boxes)
+    if (now === before) return boxes
+    before = now
+  }
+}
 
 type Params = Record<string, unknown>
 type Incoming = { readonly id?: number; readonly method?: string; readonly params?: Params; readonly result?: Params }
