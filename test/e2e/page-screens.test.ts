@@ -367,6 +367,33 @@ describe.skipIf(chromium === undefined)('the screens of the page in Chromium', (
     await within.close()
   })
 
+  it('assigns mail addresses to a tenant, shows what is refused, and takes them back', async () => {
+    const { id: tenant } = await newTenant(owner)
+    const assigned = async () => (await owner.get(`/api/admin/tenants/${tenant}`)).json.mail
+    const within = await browser.newContext({ locale: 'en-US', viewport: { width: 1280, height: 800 } })
+    const own = await signIn(within, owner)
+    await open('owner', own)
+    const card = own.locator('li.card', { hasText: tenant })
+    const form = card.getByRole('form', { name: `Mail addresses: ${tenant}` })
+    const save = async (text: string) => {
+      await form.getByRole('textbox').fill(text)
+      await form.getByRole('button', { name: 'Save' }).click()
+    }
+    await card.getByText('Mail addresses', { exact: true }).first().click()
+    await save('agent@example.com\n@team.example.com, agent@example.com\n')
+    await expect.poll(assigned).toEqual(['agent@example.com', '@team.example.com'])
+    await card.locator('summary .badge', { hasText: '2' }).waitFor()
+    await expect.poll(() => form.getByRole('textbox').inputValue()).toBe('agent@example.com\n@team.example.com')
+    const seen = errors.length
+    await save('no address')
+    await form.getByRole('alert').waitFor()
+    expect(errors.splice(seen).join()).toContain('400')
+    expect(await assigned()).toHaveLength(2)
+    await save('')
+    await expect.poll(assigned).toEqual([])
+    await within.close()
+  })
+
   it('filters the audit log', async () => {
     const name = `audited-${Date.now()}`
     await owner.post('/api/skills', { name, content: `---\nname: ${name}\ndescription: Tea.\n---\n\nBoil.\n` })

@@ -141,6 +141,10 @@ export const de: Words = {
   loading: 'Lädt',
   localWebhook:
     'Plattformen erreichen diese Adresse nicht. Nimm ein Deployment, oder einen Tunnel und PUBLIC_URL mit dessen Adresse.',
+  mailAssigned: 'Vom Betreiber zugewiesen',
+  mailHint:
+    'Je eine in einer Zeile: eine Adresse, eine Domain wie @example.com oder * für alle. Kanäle dürfen keine anderen benutzen.',
+  mailOfTenant: 'Mailadressen',
   mayNotApprove: 'Dein Schlüssel darf nichts erlauben.',
   mcp: 'MCP-Server',
   noMcp: 'Keine MCP-Server. Füge einen hinzu, um seine Werkzeuge zu nutzen.',

@@ -138,6 +138,9 @@ export const en = {
   loading: 'Loading',
   localWebhook:
     'Platforms cannot reach this address. Deploy, or use a tunnel and start with PUBLIC_URL set to its address.',
+  mailAssigned: 'Assigned by the operator',
+  mailHint: 'One on each line: an address, a domain such as @example.com, or * for all. Channels may use no others.',
+  mailOfTenant: 'Mail addresses',
   mayNotApprove: 'Your key may not approve.',
   mcp: 'MCP servers',
   noMcp: 'No MCP servers. Add one to use its tools.',
