@@ -211,11 +211,16 @@ export class Session implements TurnSession {
     const created = createMetadata({ id, tenantId }, spec, { owner: holderOf(by), now: clock.now() })
     this.#meta = { ...created, ...(rights.length > 0 && { settingsBy: rights }) }
     this.projection.startAt(0, 'nothing')
-    if (!history.length) return
+    this.addHistory(history)
+    if (history.length && spec.ephemeral) this.turns.arm()
+  }
+
+  /** Adds what the request of a client repeats, before the first message of the session. */
+  addHistory(history: readonly Message[]): void {
+    if (!history.length || this.store.lastMessageSeq() > 0) return
     this.updateMeta({ repeatedThrough: history.length })
     this.store.importMessages(importRunId, history)
     this.store.write()
-    if (spec.ephemeral) this.turns.arm()
   }
 
   /** Replaces metadata and rows by those of a copied or imported session. */

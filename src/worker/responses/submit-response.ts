@@ -14,7 +14,7 @@ import { recordContinuation } from '../chat/find-conversation.ts'
 import { completeHistory } from '../chat/messages.ts'
 import { AppError, invalid } from '../errors.ts'
 import { submitInFork } from '../fork.ts'
-import { resolveFiles } from '../files/uploads.ts'
+import { resolveEarlierFiles, resolveFiles } from '../files/uploads.ts'
 import { claimIds, joinedIds, type RequestIds } from '../idempotency.ts'
 import { limitToolsets, namedToolsets } from '../input/limit-toolsets.ts'
 import { readWithSessionSettings } from '../input/settings-patch.ts'
@@ -54,7 +54,7 @@ export async function submitResponse(
   const { body: request } = call
   refuseUnsupported(request)
   const items = await resolveReferences(call, parseItems(request.input))
-  const parsed = parseInput(items, request.instructions ?? '')
+  const parsed = await resolveNewFiles(parseInput(items, request.instructions ?? ''), call)
   const named = findSession(call)
   if (named && parsed.history.length)
     throw invalid('Earlier messages are already stored. Send only the new ones.', 'input')
@@ -72,6 +72,12 @@ export async function submitResponse(
     // Another request continued the conversation at the same moment.
     return submitTo({ ...continued, byHistory: 'branch' })
   }
+}
+
+async function resolveNewFiles(parsed: ParsedInput, call: CreateCall): Promise<ParsedInput> {
+  const message = parsed.message && (await resolveFiles(parsed.message, call, 'input'))
+  const results = await Promise.all(parsed.results.map((result) => resolveFiles(result, call, 'input')))
+  return { ...parsed, results, ...(message && { message }) }
 }
 
 /** The settings of the session that goes on count, too. */
@@ -156,10 +162,11 @@ async function startRun(
 ): Promise<Response> {
   const { body: request } = call
   const { message, history } = createOpening(parsed)
-  const files = await resolveFiles(parsed.files, call, 'input')
   const isStored = request.store !== false
   const isSame = canContinueIn(continued, isStored || continued?.isUnstored === true)
   const joined = findJoined(continued)
+  // A session that exists has the history.
+  const earlier = continued ? history : await resolveEarlierFiles(history, call)
   const ids = joined ?? (await claimIds(call, isSame ? continued?.sessionId : undefined))
   // A repeated request with an idempotency key must find its answer, so its session stays.
   const isEphemeral = !isStored && !ids.repeatable
@@ -169,11 +176,10 @@ async function startRun(
     ...fields,
     runId: ids.runId,
     message,
-    files,
     busyMode: 'queue',
     readsParts: true,
     idempotency: joined ? 'repeat' : idempotencyOf(ids),
-    target: createTarget(call, { continued, isBranch, isEphemeral, history, isReplayed: ids.replayed }),
+    target: createTarget(call, { continued, isBranch, isEphemeral, history: earlier, isReplayed: ids.replayed }),
   }
   const submitRequest = async () => {
     const recording = joined ? undefined : recordStart(call, hashes, ids)

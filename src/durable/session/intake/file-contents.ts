@@ -2,8 +2,8 @@
 
 import type { OfficeFormat } from '#agent/core/media/document.ts'
 import { extractPdfText } from '#tools/file/documents/pdf-text.ts'
-import type { TextPart } from '#agent/core/message.ts'
-import { attachmentPrefix } from '#durable/workspace/attachments.ts'
+import type { Pdf, SentFile, TextPart } from '#agent/core/message.ts'
+import { attachmentPrefix, storeData } from '#durable/workspace/attachments.ts'
 import { storePdf } from '#durable/workspace/pdfs.ts'
 import { withDeadline } from '#durable/platform/timeout.ts'
 import type { Session } from '../session.ts'
@@ -50,6 +50,20 @@ export class FileContents {
             attachmentPrefix(tenantId, sessionId),
           )
     return { type: 'text', text: this.#renderText(file, found.text), ...(pdf && { pdf }) }
+  }
+
+  /** The file as its client has sent it. `pdf`: a copy in R2. */
+  async keep({ sent, unread }: TextPart, pdf: Pdf | undefined): Promise<SentFile | undefined> {
+    if (typeof sent !== 'object' || unread?.content.kind !== 'base64' || sent.url !== undefined)
+      return typeof sent === 'object' ? sent : undefined
+    const { tenantId, sessionId } = this.#session
+    const { data: given } = unread.content
+    // The copy of a PDF has the same characters, unless the client has sent white space.
+    const data =
+      pdf && Number(/\.(\d{1,9})$/.exec(pdf.data)?.[1]) === given.length
+        ? pdf.data
+        : await storeData(given, this.#blobs, attachmentPrefix(tenantId, sessionId))
+    return { ...sent, ...(data !== undefined && { data }) }
   }
 
   #renderText(file: PlacedAttachment, text: string): string {
