@@ -17,7 +17,7 @@ import {
 import type { PortableBackend } from '#backends/portable-backend.ts'
 import { pack, unpack } from '#backends/tar.ts'
 import { type ArchiveRow, archiveRows, type PendingRollback } from './archive-rows.ts'
-import { planTransfer } from './move-files.ts'
+import { planTransfer, removeRead } from './move-files.ts'
 
 export type CheckpointArchive = {
   readonly begin: (run: string) => void
@@ -82,7 +82,7 @@ export function openCheckpointArchive(options: ArchiveOptions): CheckpointArchiv
 /** Lists the workspace, with paths that are too large for an archive in `left`. */
 async function listWorkspace(host: PortableBackend): Promise<ArchiveListing> {
   const { root } = host.capabilities
-  const tree = (await host.tree()).filter(({ path }) => path.startsWith(`${root}/`))
+  const tree = (await host.tree()).filter(({ path }) => path === root || path.startsWith(`${root}/`))
   const large = tree
     .filter(({ type, size }) => type === 'file' && size > checkpointLimits.fileBytes)
     .map(({ path }) => path)
@@ -93,11 +93,18 @@ async function listWorkspace(host: PortableBackend): Promise<ArchiveListing> {
 
 async function saveCheckpoint(context: ArchiveContext, host: PortableBackend, run: string): Promise<void> {
   const { rows, blobs, prefix, now } = context
-  const listing = await listWorkspace(host)
+  const listed = await listWorkspace(host)
   const newest = rows.newest()
   const key = `${prefix}${crypto.randomUUID()}`
-  const stored = new Set(listing.entries.map(({ path }) => path))
-  const bytes = await uploadInParts(blobs, `${key}.tar`, pack(host.snapshot((path) => stored.has(path))))
+  const stored = new Set(listed.entries.map(({ path }) => path))
+  const unread = new Set(stored)
+  const archived = removeRead(
+    host.snapshot((path) => stored.has(path)),
+    unread,
+  )
+  const bytes = await uploadInParts(blobs, `${key}.tar`, pack(archived))
+  const entries = listed.entries.filter(({ path }) => !unread.has(path))
+  const listing = { entries, left: [...listed.left, ...unread].toSorted() }
   await blobs.put(`${key}.json`, JSON.stringify(listing))
   const before = newest && (await readListing(context, newest))
   if (newest && before) rows.changed(newest.id, withoutUserChanges(rows, newest, listChangedPaths(before, listing)))
