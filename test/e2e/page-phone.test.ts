@@ -78,6 +78,26 @@ describe.skipIf(chromium === undefined)('the chat on a phone', () => {
     },
   )
 
+  it.each(screens.slice(0, 1))('clips long titles in the list of all sessions, %i px, %s', async (width, locale) => {
+    const id = await client.newSession({ title: `A title that ${'goes on and '.repeat(4)}${'x'.repeat(35)}` })
+    await client.send('PATCH', `/api/sessions/${id}`, { body: { tags: [`\u202E${'x'.repeat(49)}`] } })
+    const page = await openPhone(width, locale, id)
+    await page.goto(`${origin}/#/sessions`)
+    const card = page.locator('.list-of > li', { has: page.locator(`[data-session="${id}"]`) })
+    await card.waitFor()
+    const right = (box: { readonly x: number; readonly width: number } | null) => (box?.x ?? 0) + (box?.width ?? 9_999)
+    expect(right(await card.boundingBox())).toBeLessThanOrEqual(width)
+    for (const button of await card.locator('button').all())
+      expect(right(await button.boundingBox())).toBeLessThanOrEqual(width)
+    const tag = card.locator('button.badge')
+    expect(await tag.innerText()).toContain('⟨U+202E⟩')
+    await tag.click()
+    const filter = page.locator('.filters button')
+    expect(right(await filter.boundingBox())).toBeLessThanOrEqual(width)
+    expect(await filter.innerText()).toMatch(/×$/)
+    expect(await scrollsSideways(page)).toBe(false)
+  })
+
   it.each(screens)('shows Deny on a screen of %i px, %s, whatever the command', async (width, locale) => {
     const id = await client.newSession({ settings: { approvals: { mode: 'manual' } } })
     const command = `rm -rf build; echo ${'x'.repeat(300)} ${'a b '.repeat(300)}`

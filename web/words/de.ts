@@ -24,6 +24,7 @@ export const de: Words = {
   approve: 'Zulassen',
   approvePerson: 'Eine Person zulassen',
   archive: 'Archivieren',
+  archiveFilter: 'Archiv',
   archived: 'Archiviert',
   ask1: 'Was kannst du für mich tun?',
   ask2: 'Schreib ausflug.md mit drei Ideen für ein Wochenende und zeig es mir.',

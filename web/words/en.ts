@@ -22,6 +22,7 @@ export const en = {
   approve: 'Approve',
   approvePerson: 'Approve a person',
   archive: 'Archive',
+  archiveFilter: 'Archive',
   archived: 'Archived',
   ask1: 'What can you do for me?',
   ask2: 'Write trip.md with three ideas for a weekend, then show it to me.',

@@ -1,9 +1,10 @@
 /** Finds the rows of the full-text tables that match a query, with their sessions and pages. */
 
+import { hiddenSources } from '#agent/memory/session-source.ts'
 import type { TenantDb } from '../tenant-db.ts'
 import { weekNumber } from '../index-text.ts'
 import { keysPerSession } from '../page-row.ts'
-import type { WeekRange } from './period.ts'
+import type { Period, WeekRange } from './period.ts'
 import { type Query, renderPiecesMatch, renderWordsMatch, type SearchScope } from './search-query.ts'
 import type { Within } from './session-scope.ts'
 
@@ -76,6 +77,23 @@ const selectInOrder = (table: SearchTable, matches: readonly string[], within: W
 const selectKeys = (within: Within) => `SELECT json_group_array(key) AS keys FROM (SELECT words.rowid AS key FROM words
   WHERE words MATCH ?2 AND EXISTS (SELECT 1 FROM session WHERE tenant_id = ?1) ${within('words.rowid')}
   ORDER BY words.rowid DESC LIMIT ?3)`
+
+/** Selects the newest page before a time of each session, in the order of lists. The index has the day of a session. */
+const selectNewestPages = (direction: Direction, within: Within) =>
+  `SELECT ${matchColumns('newest.key')} FROM (SELECT (SELECT MAX(id) FROM page WHERE tenant_id = ?1 AND at < ?4
+    AND id BETWEEN session.num * ${keysPerSession} AND (session.num + 1) * ${keysPerSession} - 1) AS key FROM session
+    WHERE tenant_id = ?1 AND updated_at >= ?3 AND source NOT IN (${hidden}) ${within(`(session.num * ${keysPerSession})`)}
+    ORDER BY active_day ${direction}, updated_at ${direction} LIMIT ?2) AS newest ${joinSession('newest.key')}`
+const hidden = hiddenSources.map((source) => `'${source}'`).join()
+
+/** Finds the sessions that filters name without a word. */
+export const findNewestPages = (
+  { read }: TenantDb,
+  { from = 0, to = Number.MAX_SAFE_INTEGER }: Period,
+  limit: number,
+  { within, sort }: Pick<Reach, 'within'> & { readonly sort: 'newest' | 'oldest' | undefined },
+): Promise<readonly MatchRow[]> =>
+  read<MatchRow>(selectNewestPages(sort === 'oldest' ? 'ASC' : 'DESC', within), limit, from, to)
 
 const selectChosen = `SELECT ${matchColumns('chosen.value')} FROM json_each(?2) AS chosen ${joinSession('chosen.value')}`
 

@@ -9,6 +9,7 @@ import { ask } from '../../parts/dialog.tsx'
 import { download } from '../../parts/download.ts'
 import { Choice } from '../../parts/form.tsx'
 import { Panel, Screen, useLoad } from '../../parts/load.tsx'
+import { showBidi } from '../../markdown/links.ts'
 import { addressOf, goTo } from '../../parts/route.ts'
 import { showDone, showError } from '../../parts/toast.ts'
 import { formatDate } from '../../words/format.ts'
@@ -118,7 +119,7 @@ const Filters = ({ filter, onChange }: FiltersProps) => (
       onChange={(source) => onChange({ ...filter, source })}
     />
     <Choice
-      label={t('archive')}
+      label={t('archiveFilter')}
       value={filter.archived}
       options={[
         ['false', t('notArchived')],
@@ -132,7 +133,7 @@ const Filters = ({ filter, onChange }: FiltersProps) => (
         label={`${t('remove')}: ${t('withTag', { tag: filter.tag })}`}
         onClick={() => onChange({ ...filter, tag: '' })}
       >
-        #{filter.tag} ×
+        <span class="clip">#{showBidi(filter.tag)}</span> ×
       </Button>
     )}
   </div>
@@ -262,7 +263,7 @@ const Facets = ({ session: { tags = [], message_count: count }, onTag }: Pick<Ro
   <>
     {tags.map((tag) => (
       <button key={tag} type="button" class="badge" aria-label={t('withTag', { tag })} onClick={() => onTag(tag)}>
-        #{tag}
+        #{showBidi(tag)}
       </button>
     ))}
     {count > 0 && <span class="note">{t('messageCount', { count })}</span>}
