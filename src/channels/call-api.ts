@@ -53,11 +53,13 @@ export async function callApi(url: string, { method, headers, body }: ApiRequest
 export const joinUrl = (base: string, path: string): string => `${base.replace(/\/{1,20}$/, '')}/${path}`
 
 const defaultBusyMs = 5_000
+/** Longer pauses are a mistake of the platform or of a proxy: they would silence a bot for good. */
+const maxBusyMs = 86_400_000
 
 /** The pause that a 429 names, in its header or in seconds of its body. */
 export function busyWaitMs({ headers }: Pick<ApiAnswer, 'headers'>, seconds?: unknown): number {
   const named = typeof seconds === 'number' ? seconds : Number(headers.get('retry-after') || Number.NaN)
-  return Number.isFinite(named) && named >= 0 ? Math.ceil(named * 1_000) : defaultBusyMs
+  return Number.isFinite(named) && named >= 0 ? Math.min(Math.ceil(named * 1_000), maxBusyMs) : defaultBusyMs
 }
 
 /** Classifies an answer that failed by its status alone. `message`: the platform's own words. */

@@ -48,6 +48,8 @@ export class TelegramApi {
   readonly chats = new Map<number, string>()
   readonly sentFiles: { readonly name: string; readonly bytes: number }[] = []
   webhook: { readonly url?: string; readonly [more: string]: unknown } = {}
+  /** As a proxy does that ends the wait for updates. */
+  answersAtOnce = false
   /** Updates that nobody has confirmed. */
   updates: { readonly update_id: number; readonly [more: string]: unknown }[] = []
   #next = 100
@@ -98,7 +100,8 @@ export class TelegramApi {
     if (what instanceof Gate) await what.waitUntilOpen()
     else if (what && what !== 'lost') return refusal(what)
     // As the real one, it waits a while for messages.
-    if (method === 'getUpdates' && !this.webhook.url) await waitBriefly(() => this.updates.length > 0)
+    const isWaiting = method === 'getUpdates' && !this.webhook.url && !this.answersAtOnce
+    if (isWaiting) await waitBriefly(() => this.updates.length > 0)
     const answer = this.#perform(method, body)
     if (what === 'lost') throw new TypeError('Network connection lost.')
     return answer

@@ -3,6 +3,8 @@
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
 import { SELF } from 'cloudflare:test'
 import { beforeAll, describe, expect, it, vi } from 'vitest'
+import { AppError } from '../../src/worker/errors.ts'
+import { answerRequest } from '../../src/worker/routes/mcp-server/protocol.ts'
 import { calls, Gate, model, says } from '../support/scripted-model.ts'
 import { applyMigrations, call, newKey, newSession, newTenant, request, type RequestOptions } from './client.ts'
 
@@ -134,6 +136,32 @@ describe('the protocol', () => {
     const headers = modernHeaders('tools/call', `=?base64?${btoa('memory_get')}?=`)
     const { body } = await send(key, { method: 'tools/call', params: { name: 'memory_get', _meta: meta } }, { headers })
     expect(body.error).toBeUndefined()
+  })
+
+  it.each([
+    ['a refusal', new AppError(404, 'not_found', 'Nothing here.'), [200, -32_602, 'Nothing here.', null]],
+    ['a limit', new AppError(429, 'limit_exceeded', 'Later.', { retryAfter: 7 }), [200, -32_602, 'Later.', '7']],
+    ['a failure', new Error('a secret'), [500, -32_603, 'Something went wrong inside. It has been logged.', null]],
+    ['a restart', new AppError(503, 'unavailable', 'Busy.'), [503, -32_603, 'Busy.', '5']],
+  ])('answers %s with the id of the request', async (_, error, expected) => {
+    vi.spyOn(console, 'error').mockReturnValue(undefined)
+    const fail = () => Promise.reject(error)
+    const asked = { id: 'r7', method: 'tools/list', params: {}, isModern: false }
+    const response = await answerRequest(asked, { 'tools/list': fail })
+    const { id, error: told } = (await response.json()) as Rpc & { readonly id: string }
+    const wait = response.headers.get('retry-after')
+    expect([id, response.status, told?.code, told?.message, wait]).toEqual(['r7', ...expected])
+    vi.restoreAllMocks()
+  })
+
+  it.each([
+    ['tools/call', { name: ['memory_get'] }],
+    ['tools/call', {}],
+    ['resources/read', { uri: ['talaria://session/x'] }],
+    ['prompts/get', { name: { toString: 'x' } }],
+  ])('refuses %s with parameters of other types', async (method, params) => {
+    const { body, status } = await legacy(key, method, params)
+    expect([status, body.error?.code, body.error?.message]).toEqual([200, -32_602, expect.stringContaining('a text')])
   })
 
   it.each([
@@ -276,6 +304,9 @@ describe('the tools', () => {
     ['session_messages', { session_id: '' }, /There is nothing here/],
     ['skills_view', { name: '../memory' }, /There is nothing here/],
     ['run_status', { run_id: '.' }, /There is nothing here/],
+    ['session_messages', { session_id: '\ud800' }, /There is nothing here/],
+    ['files_read', { session_id: 'x', path: '\udc00' }, /There is nothing here/],
+    ['approval_answer', { approval_id: '\ud800', decision: 'once' }, /There is nothing here/],
   ])('%s explains what is wrong with %j', async (name, input, why) => {
     const { key } = await newTenant()
     const answer = (await callTool(key, name, input)).result as unknown as Content

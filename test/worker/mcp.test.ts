@@ -254,6 +254,36 @@ describe('calls', () => {
     expect((await call<Row>('GET', `${path}/wiki`, { key })).body['breaker']).toBe('closed')
   })
 
+  it('bring an answer behind a flood of questions of the server, few of which are answered', async () => {
+    const { key, server } = await start()
+    await add(key)
+    const ping = (id: number) => `data: {"jsonrpc":"2.0","id":"s${id}","method":"ping"}\n\n`
+    const flood = Array.from({ length: 3_000 }, (_, id) => ping(id)).join('')
+    server.answer = () => {
+      const { id } = server.requests.at(-1)?.body ?? {}
+      const end = `data: ${JSON.stringify({ jsonrpc: '2.0', id, result: text('at last') })}\n\n`
+      return new Response(flood + end, { headers: { 'content-type': 'text/event-stream' } })
+    }
+    const before = server.requests.length
+    expect((await runTurn(key, 'mcp__wiki__echo')).read).toContain('at last')
+    const answered = server.requests.slice(before).filter(({ method }) => method === undefined)
+    expect(answered.length).toBeGreaterThan(0)
+    expect(answered.length).toBeLessThanOrEqual(500)
+  })
+
+  it.each([
+    [{ code: -32_000, message: 'no such page' }, 'no such page'],
+    [{ code: -32_000, message: { text: 'x' } }, 'The server gave no reason.'],
+    [{ code: 'E1' }, 'The server gave no reason.'],
+  ])('tell the error %j of a server in words', async (error, told) => {
+    const { key, server } = await start()
+    await add(key)
+    server.answer = () => Response.json({ jsonrpc: '2.0', id: server.requests.at(-1)?.body.id, error })
+    const { read } = await runTurn(key, 'mcp__wiki__echo')
+    expect(read).toContain(told)
+    expect(read).not.toContain('[object')
+  })
+
   it('explain wrong arguments with the schema, without a request', async () => {
     const { key, server } = await start()
     await add(key)

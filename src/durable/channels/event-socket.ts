@@ -28,6 +28,10 @@ type StoredSocket = {
 }
 
 const key = 'event-socket'
+/** The least time between two sockets, whatever the platform says. */
+const minPauseMs = 1_000
+/** An alarm that is so late shows that the machine was suspended: the socket may be dead without a sign of it. */
+const suspendedMs = 60_000
 /** A socket that is silent for so long may be dead. */
 const silenceMs = 900_000
 /** Pauses between attempts to accept an event. The platform repeats it later, but not every kind. */
@@ -43,6 +47,8 @@ export class EventSocket {
   #epoch = 0
   #opening: Promise<void> | undefined
   #heardAt = 0
+  #openedAt = 0
+  #alarmAt = Infinity
   /** Frames are handled one after another. */
   #frames: Promise<void> = Promise.resolve()
 
@@ -74,9 +80,11 @@ export class EventSocket {
   /** The next alarm is armed first, so that nothing can leave the socket closed. */
   async handleAlarm(): Promise<void> {
     if (this.#stored?.status !== 'running') return
+    const wasSuspended = clock.now() - this.#alarmAt > suspendedMs
     await this.#arm(watchMs)
     const isSilent = clock.now() - this.#heardAt > silenceMs
-    if (!this.#socket || isSilent) await this.#replace()
+    const isUsable = this.#socket && this.#stored.detail === 'connected'
+    if (!isUsable || isSilent || wasSuspended) await this.#replace()
     else await this.#loadConnection(this.#currentEpoch())
   }
 
@@ -90,6 +98,9 @@ export class EventSocket {
 
   async #open(): Promise<void> {
     const isCurrent = this.#currentEpoch()
+    const earlyMs = this.#openedAt + minPauseMs - clock.now()
+    if (earlyMs > 0) await clock.wait(earlyMs)
+    this.#openedAt = clock.now()
     try {
       const connection = await this.#loadConnection(isCurrent)
       const found = await connection?.channel.openSocket?.(connection)
@@ -142,7 +153,8 @@ export class EventSocket {
       case 'ready':
         return this.#update({ detail: 'connected', failures: 0 })
       case 'closing':
-        return this.#ctx.waitUntil(this.#replace())
+        // The one before it has a successor already.
+        return socket === this.#socket ? this.#ctx.waitUntil(this.#replace()) : undefined
       case 'ended':
         return this.stop(frame.detail)
       case 'events': {
@@ -190,7 +202,7 @@ export class EventSocket {
     if (isFinal) return this.stop(detail)
     const failures = (this.#stored?.failures ?? 0) + 1
     this.#update({ detail, failures })
-    await this.#arm(waitMs ?? pauseAfter(failures))
+    await this.#arm(Math.max(waitMs ?? pauseAfter(failures), minPauseMs))
   }
 
   #currentEpoch(): () => boolean {
@@ -215,5 +227,8 @@ export class EventSocket {
     this.#ctx.storage.kv.put(key, stored)
   }
 
-  #arm = (pauseMs: number): Promise<void> => this.#ctx.storage.setAlarm(clock.now() + pauseMs)
+  #arm(pauseMs: number): Promise<void> {
+    this.#alarmAt = clock.now() + pauseMs
+    return this.#ctx.storage.setAlarm(this.#alarmAt)
+  }
 }

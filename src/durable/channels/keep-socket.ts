@@ -48,7 +48,9 @@ export async function checkSocket(env: Env, connection: SocketConnection): Promi
   const object = connectionStub(env, tenantId, id)
   if (!by || !object || status !== 'active') return undefined
   const socket = await object.getStatus()
-  if (socket.status === 'stopped') await keepSocket(env, connection)
-  const state = socket.isOpen ? 'connected' : socket.detail || 'connecting'
+  const hasEnded = socket.status === 'stopped'
+  if (hasEnded) await keepSocket(env, connection)
+  const reason = hasEnded && socket.detail ? `started again after "${socket.detail}"` : socket.detail
+  const state = socket.isOpen ? 'connected' : reason || 'connecting'
   return `${stateNames[by]}: ${state}.`
 }

@@ -28,6 +28,8 @@ const pollKey = 'poll'
 
 const roundMs = 600_000
 const maxRejections = 5
+/** The least time between questions that bring nothing, for a platform or proxy that answers without waiting. */
+const minQuestionMs = 1_000
 /** Telegram begins its numbers anew after a week without messages: an old cursor would hide them. */
 const cursorLifetimeMs = 6 * 86_400_000
 
@@ -82,7 +84,10 @@ export class UpdatePoller {
     const epoch = this.#epoch
     const isCurrent = () => epoch === this.#epoch && this.#stored?.status === 'running'
     while (isCurrent() && clock.now() < end) {
-      const pauseMs = await this.#ask(isCurrent)
+      const [cursor, askedAt] = [this.#stored?.cursor, clock.now()]
+      const wantedMs = await this.#ask(isCurrent)
+      const isInVain = this.#stored?.cursor === cursor && clock.now() - askedAt < minQuestionMs
+      const pauseMs = isInVain ? Math.max(wantedMs, minQuestionMs) : wantedMs
       if (pauseMs && isCurrent()) return this.#arm(pauseMs)
     }
     // A new start has armed the alarm, too.

@@ -94,6 +94,27 @@ describe('a channel with a socket', () => {
     expect(api.links).toHaveLength(2)
   })
 
+  it('opens one successor, however often it is asked to', async () => {
+    const { api, link } = await createBot([says('One.')])
+    const first = await link()
+    for (let n = 0; n < 5; n++) first.send({ type: 'disconnect', reason: 'warning' })
+    const second = await link(1)
+    await new Promise((resolve) => setTimeout(resolve, 2_500))
+    expect(api.links).toHaveLength(2)
+    second.send(message('1', 'first'))
+    await until(() => api.texts.includes('One.'))
+  })
+
+  it('does not spin when each socket is closed at once', async () => {
+    const { api, link } = await createBot([])
+    await link()
+    const end = Date.now() + 3_000
+    for (let n = 0; Date.now() < end; await new Promise((resolve) => setTimeout(resolve, 5)))
+      if (api.links.length > n) api.links[n++]?.send({ type: 'disconnect', reason: 'refresh_requested' })
+    expect(api.links.length).toBeGreaterThan(1)
+    expect(api.links.length).toBeLessThanOrEqual(5)
+  })
+
   it('opens another socket when one breaks, and after its object was killed', async () => {
     const { api, link, object } = await createBot([says('One.'), says('Two.')])
     ;(await link()).close()

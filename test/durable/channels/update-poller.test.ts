@@ -97,6 +97,17 @@ describe('a channel that asks for messages', () => {
     await until(() => api.updates.length === 0)
   })
 
+  it('waits between questions that are answered at once, and with nothing', async () => {
+    const { api } = await createBot([])
+    await until(() => api.callsOf('getUpdates').length > 0)
+    api.answersAtOnce = true
+    const asked = api.callsOf('getUpdates').length
+    await new Promise((resolve) => setTimeout(resolve, 2_500))
+    const more = api.callsOf('getUpdates').length - asked
+    expect(more).toBeGreaterThan(0)
+    expect(more).toBeLessThanOrEqual(4)
+  })
+
   it('takes a webhook back that somebody has set', async () => {
     const { api, receive } = await createBot([says('One.')])
     api.webhook = { url: 'https://other.example.com/' }
@@ -110,6 +121,8 @@ describe('a channel that asks for messages', () => {
     api.overrideNext('getUpdates', { status: 401, description: 'Unauthorized' })
     await until(async () => (await object().getStatus()).status === 'stopped')
     expect((await object().getStatus()).detail).toContain('401')
+    const after = await call<{ detail: string }>('POST', `${path}/test`, { key })
+    expect(after.body.detail).toMatch(/started again after ".*401/)
     receive('first')
     const changed = await call('PATCH', path, { key, body: { secrets: { bot_token: api.token } } })
     expect(changed.status).toBe(200)

@@ -279,25 +279,42 @@ async function readAnswer(response: Response, { id }: RpcMessage, exchange: Exch
     await requireSuccess(new Response(text, response))
     throw new McpFailure('transport', 'The server sent no answer to the request.')
   }
+  const handleBeside = createBesideHandler(exchange)
   for await (const message of readEvents(response, control)) {
     if (message.id === id && message.method === undefined) return resultOf(message, response)
-    handleBeside(message, exchange)
+    handleBeside(message, exchange.endpoint)
   }
   throw new McpFailure('transport', 'The stream of the server ended before its answer.')
 }
 
-function handleBeside(message: RpcMessage, { endpoint, control, peer }: Exchange): void {
-  const progress = renderProgress(message)
-  if (progress !== undefined) control.onProgress?.(progress)
-  const answer = message.method === undefined ? undefined : answerServer(message)
-  if (answer && peer) notify(endpoint, peer, answer, control).catch(() => undefined)
+/** Each answer is a request. A server that asks more, or faster, gets none. */
+const maxAnswers = 500
+const maxOpenAnswers = 4
+
+/** Handles the messages that come before the answer. */
+function createBesideHandler({ control, peer }: Omit<Exchange, 'endpoint'>) {
+  let answers = 0
+  let open = 0
+  return (message: RpcMessage, endpoint: McpEndpoint): void => {
+    const progress = renderProgress(message)
+    if (progress !== undefined) control.onProgress?.(progress)
+    const answer = message.method === undefined ? undefined : answerServer(message)
+    if (!answer || !peer || open >= maxOpenAnswers || answers >= maxAnswers) return
+    answers++
+    open++
+    notify(endpoint, peer, answer, control)
+      .catch(() => undefined)
+      .finally(() => open--)
+  }
 }
 
 function resultOf({ result, error }: RpcMessage, response?: Response): JsonObject {
   if (error) {
     if (response?.status === 401 || response?.status === 403) throw authFailure(response)
-    const isStale = error.code === -32_022 || error.code === -32_020
-    throw new McpFailure(isStale ? 'stale' : 'rpc', String(error.message).slice(0, 1_000), { code: error.code })
+    const { code, message } = error as { readonly code?: unknown; readonly message?: unknown }
+    const isStale = code === -32_022 || code === -32_020
+    const reason = typeof message === 'string' && message ? message.slice(0, 1_000) : 'The server gave no reason.'
+    throw new McpFailure(isStale ? 'stale' : 'rpc', reason, typeof code === 'number' ? { code } : {})
   }
   return result ?? {}
 }
@@ -356,6 +373,7 @@ async function converse(
   const hello = createInitialize(++lastId, peer.version)
   const message = createRequest({ ...peer, id: ++lastId, ...ask })
   let target: McpEndpoint | undefined
+  const handleBeside = createBesideHandler({ peer, control })
   const tell = (one: RpcMessage) => notify(target ?? endpoint, peer, one, control)
   for await (const { event, data } of readSse(stream, control)) {
     if (event === 'endpoint') {
@@ -369,7 +387,7 @@ async function converse(
         resultOf(answer)
         await tell(createNotification('notifications/initialized'))
         await tell(message)
-      } else handleBeside(answer, { endpoint: target ?? endpoint, peer, control })
+      } else handleBeside(answer, target ?? endpoint)
     }
   }
   throw new McpFailure('transport', 'The stream of the server ended before its answer.')

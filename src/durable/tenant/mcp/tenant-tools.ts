@@ -260,7 +260,7 @@ function explainFailure({ kind, message }: McpFailure, { isRepeatable }: ServerC
   if (kind === 'auth') return `${message} Tell the user that the server ${alias} needs other credentials.`
   if (kind === 'aborted') return message
   const outcome = isRepeatable ? '' : ' The call may have taken effect: check before you repeat it.'
-  return `The server ${alias} did not answer: ${message}${outcome}`
+  return `The server ${alias} did not answer: ${message.replace(/\.?$/, '.')}${outcome}`
 }
 
 // Resources and prompts of a server, as tools.

@@ -5,6 +5,7 @@
 
 import { isJsonObject, type JsonObject } from '#agent/core/parse-json.ts'
 import { isKnownLegacyVersion, modernVersion } from '#agent/mcp/protocol.ts'
+import { toAppError } from '../../errors.ts'
 
 export type RpcId = string | number | null
 
@@ -15,7 +16,7 @@ export type RpcRequest = {
   readonly isModern: boolean
 }
 
-/** The methods of the server. A method that throws `RpcError` is answered with that error. */
+/** The methods of the server. What a method throws is answered as an error of the protocol. */
 export type RpcMethods = Readonly<Record<string, (params: JsonObject) => Promise<JsonObject> | JsonObject>>
 
 export class RpcError extends Error {
@@ -31,11 +32,19 @@ export class RpcError extends Error {
 
 export const invalidParams = (message: string): RpcError => new RpcError(codes.invalidParams, message)
 
+/** Reads a parameter that must be a text: a list of one text would be taken for it else. */
+export function requireText(params: JsonObject, field: string): string {
+  const value = params[field]
+  if (typeof value === 'string') return value
+  throw invalidParams(`params.${field} must be a text.`)
+}
+
 const codes = {
   parse: -32_700,
   invalidRequest: -32_600,
   methodNotFound: -32_601,
   invalidParams: -32_602,
+  internal: -32_603,
   headerMismatch: -32_020,
   version: -32_022,
 } as const
@@ -141,7 +150,7 @@ function decodeHeader(value: string | null): string | undefined {
   }
 }
 
-/** Runs a request. Errors that are no `RpcError` are the caller's. */
+/** Runs a request. Clients look for its id in the answer, so no failure is answered without it. */
 export async function answerRequest(request: RpcRequest, methods: RpcMethods): Promise<Response> {
   const { id, method, params, isModern } = request
   const all: RpcMethods = isModern
@@ -152,9 +161,22 @@ export async function answerRequest(request: RpcRequest, methods: RpcMethods): P
     if (!run) throw new RpcError(codes.methodNotFound, `There is no method ${method.slice(0, 100)}.`)
     return renderResult(request, await run(params))
   } catch (error) {
-    if (!(error instanceof RpcError)) throw error
+    if (!(error instanceof RpcError)) return renderFailure(id, error)
     return renderError(id, error, isModern && error.code === codes.methodNotFound ? 404 : 200)
   }
+}
+
+/** Refusals are answers of the protocol. Failures of the server keep the status by which proxies and clients retry. */
+function renderFailure(id: RpcId, error: unknown): Response {
+  const { status, message, retryAfter = status === 503 ? 5 : undefined } = toAppError(error)
+  const isOwn = status >= 500
+  const response = renderError(
+    id,
+    new RpcError(isOwn ? codes.internal : codes.invalidParams, message),
+    isOwn ? status : 200,
+  )
+  if (retryAfter !== undefined) response.headers.set('retry-after', String(retryAfter))
+  return response
 }
 
 const listCapabilities = (methods: RpcMethods): JsonObject => ({

@@ -8,10 +8,11 @@ import { encodeBase64Bytes } from '#agent/core/base64.ts'
 import { fetchTenantSnapshot } from '#durable/tenant/tenant-snapshot.ts'
 import { clock } from '#durable/platform/clock.ts'
 import { requireAccess } from '../../access.ts'
+import { AppError, renderError } from '../../errors.ts'
 import type { ApiRoute, RequestContext } from '../../route.ts'
 import { addressSession, splitRequestId } from '../../sessions.ts'
 import { type CallApi, openApi } from './api-calls.ts'
-import { answerRequest, invalidParams, readMessage, RpcError, type RpcMethods } from './protocol.ts'
+import { answerRequest, invalidParams, readMessage, requireText, RpcError, type RpcMethods } from './protocol.ts'
 import {
   type approvalInput,
   type chatInput,
@@ -19,6 +20,7 @@ import {
   maxWaitSeconds,
   type McpTool,
   messagesPath,
+  part,
   skillPath,
   tools,
 } from './tools.ts'
@@ -81,9 +83,19 @@ function renderTool(tool: McpTool): JsonObject {
   return { name, title, description, inputSchema, annotations }
 }
 
-async function callTool(server: Server, { name, arguments: given = {} }: JsonObject): Promise<JsonObject> {
-  const tool = server.offered.get(String(name))
+async function callTool(server: Server, params: JsonObject): Promise<JsonObject> {
+  const name = requireText(params, 'name')
+  const tool = server.offered.get(name)
   if (!tool) throw invalidParams(`There is no tool ${JSON.stringify(name).slice(0, 100)} for this key.`)
+  try {
+    return await runTool(server, tool, params['arguments'] ?? {})
+  } catch (error) {
+    if (error instanceof AppError && error.status < 500) return renderAnswer(renderError(error))
+    throw error
+  }
+}
+
+async function runTool(server: Server, tool: McpTool, given: unknown): Promise<JsonObject> {
   const parsed = tool.input.safeParse(given)
   if (!parsed.success) return renderFailure({ message: z.prettifyError(parsed.error) })
   if (tool.name === 'chat') return chat(server, parsed.data as z.infer<typeof chatInput>)
@@ -176,7 +188,7 @@ async function answerApproval(
   const [sessionId, request] = splitRequestId(id)
   const isOwn = await addressSession(web.env, authority.tenantId, sessionId).pending.isAskedBy(authority, request)
   if (isOwn) return renderFailure({ message: 'This key began the run, so a person has to answer in another way.' })
-  const path = `/api/approvals/${encodeURIComponent(id)}`
+  const path = `/api/approvals/${part(id)}`
   return renderAnswer(await call({ method: 'POST', path, body: answer }))
 }
 
@@ -205,8 +217,8 @@ async function listResources({ call }: Server): Promise<JsonObject> {
   }
 }
 
-async function readResource({ call }: Server, { uri }: JsonObject): Promise<JsonObject> {
-  const address = String(uri)
+async function readResource({ call }: Server, params: JsonObject): Promise<JsonObject> {
+  const address = requireText(params, 'uri')
   const [, kind, session = '', path = ''] =
     /^talaria:\/\/(session|file)\/([^/?#]{1,200})(?:\/([^?#]{1,2000}))?$/.exec(address) ?? []
   if (kind === undefined || (kind === 'file') !== (path !== '')) throw unknownResource(address)
@@ -249,8 +261,9 @@ async function listPrompts({ call }: Server): Promise<JsonObject> {
   }
 }
 
-async function getPrompt({ call }: Server, { name, arguments: given }: JsonObject): Promise<JsonObject> {
-  const response = await call({ method: 'GET', path: skillPath(String(name)) })
+async function getPrompt({ call }: Server, params: JsonObject): Promise<JsonObject> {
+  const { arguments: given } = params
+  const response = await call({ method: 'GET', path: skillPath(requireText(params, 'name')) })
   if (!response.ok) throw invalidParams('There is no such prompt.')
   const { content, description } = (await response.json()) as { content: string; description: string }
   const input = isJsonObject(given) && typeof given['input'] === 'string' ? given['input'] : ''

@@ -38,7 +38,8 @@ const query = (values: Readonly<Record<string, string | number | undefined>>): s
   return given.length ? `?${new URLSearchParams(given.map(([name, value]) => [name, String(value)]))}` : ''
 }
 
-const part = encodeURIComponent
+/** Half of a pair of UTF-16 units names nothing. */
+export const part = (text: string): string => encodeURIComponent(text.toWellFormed())
 const pathOf = (path: string): string => path.split('/').map(part).join('/')
 export const filePath = (session: string, path: string): string =>
   `/api/sessions/${part(session)}/files/${pathOf(path)}`
