@@ -17,7 +17,6 @@ export const longest = [
   'backends/virtual/bounds',
   'backends/isolate/programs',
   'worker/access',
-  'durable/chaos/openai-chat',
   'backends/cloudflare/native-container',
   'durable/tenant/spending-cap',
   'worker/contributions',
@@ -32,9 +31,9 @@ export const longest = [
   'e2e/page',
   'e2e/deploy',
   'e2e/crash',
+  'e2e/mcp',
   'e2e/backup',
   'e2e/page-progress',
-  'e2e/mcp',
   'e2e/backends',
 ] as const
 

@@ -95,7 +95,7 @@ const expectedFacts = ({ did, exit, output }: Outcome): ReturnType<typeof factsO
   after: ['answered', 'Back again.'],
 })
 
-const limited = limitConcurrency(60)
+const limited = limitConcurrency(12)
 type Settled = { readonly result: ScenarioResult } | { readonly error: unknown }
 const begin = (wire: Wire, answer: Script, how: Partial<Fault>): Promise<Settled> =>
   limited(() => runScenario(wire, answer, how)).then(
