@@ -62,7 +62,7 @@ const isFree = (port: number): Promise<boolean> =>
  * Finds a port that stays free until the server listens: below the ephemeral ports of the system, and in a separate
  * range for each test worker.
  */
-async function freePort(): Promise<number> {
+export async function freePort(): Promise<number> {
   const range = 1_000
   const first = 20_000 + (Number(process.env['VITEST_POOL_ID'] ?? 0) % 10) * range
   for (;;) {
