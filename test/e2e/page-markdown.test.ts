@@ -2,6 +2,7 @@
 
 import { type Browser } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { firstRows } from '../support/long.ts'
 import { chromium, launchBrowser, readBoxes } from './support/chromium.ts'
 import { type Client, newTenant } from './support/client.ts'
 import { owner, server } from './support/here.ts'
@@ -111,12 +112,13 @@ describe.skipIf(chromium === undefined)('the Markdown of an answer', () => {
   })
   afterAll(async () => browser?.close())
 
-  it.each<readonly [Locale, number]>([
+  const screens: readonly (readonly [Locale, number])[] = [
     ['en-US', 1280],
+    ['de-DE', 360],
     ['de-DE', 1280],
     ['en-US', 360],
-    ['de-DE', 360],
-  ])('is drawn with all its forms, %s, %i px', async (locale, width) => {
+  ]
+  it.each(firstRows(2, screens))('is drawn with all its forms, %s, %i px', async (locale, width) => {
     const { page, errors, foreign, close } = await open(locale, width)
     const text = page.locator('.block.text')
     const say = words[locale]
