@@ -228,8 +228,7 @@ export class Session implements TurnSession {
     this.#meta = meta
     this.journal.putMetadata(meta)
     for (const { n, runId, entries, turn } of rows) {
-      const texts = entries.map((entry) => JSON.stringify(entry))
-      this.journal.putStep({ n, runId, entries: [...entries], texts, events: [] }, turn)
+      this.journal.putStep({ n, runId, entries: [...entries], texts: [], events: [] }, turn)
     }
     this.store = this.#openStore()
     this.projection.startAt(0, 'nothing')
