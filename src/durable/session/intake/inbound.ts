@@ -346,15 +346,13 @@ async function receiveFiles(
     const path = pathOfFile(runId, file, n)
     if (isOfOthers(reference)) session.toolRuntime.fileMarks.set(session.toolRuntime.backend.resolve(path), allMarks)
     await writeIncomingFiles(session, [{ path, bytes: file.bytes }])
-    const title = reference.isQuoted ? 'File of the message replied to' : 'Attached file'
     const said = reference.kind === 'voice' ? await renderTranscript(session, file) : ''
-    addNote(`\n[${title}: ${path} (${file.mediaType})]${said}`)
-    const content = /^(?:audio|video|image)\//.test(file.mediaType)
-      ? undefined
-      : await contents.render({ ...file, path })
-    if (content && !said) notes.push(content)
-    const image =
-      file.bytes.length <= maxImageBytes && imageTypes.has(file.mediaType) ? await imageOf(session, file) : undefined
+    addNote(
+      `\n[${reference.isQuoted ? 'File of the message replied to' : 'Attached file'}: ${path} (${file.mediaType})]${said}`,
+    )
+    const content = isMedia(file) || said ? undefined : await contents.render({ ...file, path })
+    if (content) notes.push(content)
+    const image = await imageOf(session, file)
     if (image) images.push(image)
   }
   if (media.length > maxFiles) addNote(`\n[${media.length - maxFiles} more files were left out]`)
@@ -403,5 +401,10 @@ async function renderTranscript({ toolRuntime }: Session, { bytes, mediaType }: 
     : `\n[What was said could not be transcribed: ${said.error}]`
 }
 
-const imageOf = (session: Session, { mediaType, bytes }: ReceivedFile): Promise<ImagePart | undefined> =>
-  session.chatOutbox.media.storeImage({ type: 'image', mediaType, data: encodeBase64Bytes(bytes) })
+const isMedia = ({ mediaType }: ReceivedFile): boolean => /^(?:audio|video|image)\//.test(mediaType)
+
+/** Undefined for other files, and for an image that models do not accept. */
+async function imageOf(session: Session, { mediaType, bytes }: ReceivedFile): Promise<ImagePart | undefined> {
+  if (bytes.length > maxImageBytes || !imageTypes.has(mediaType)) return undefined
+  return session.chatOutbox.media.storeImage({ type: 'image', mediaType, data: encodeBase64Bytes(bytes) })
+}
