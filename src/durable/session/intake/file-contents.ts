@@ -1,10 +1,12 @@
 /** Renders what the files of a message contain: text, the text of a document, or what is said in a recording. */
 
 import type { OfficeFormat } from '#agent/core/media/document.ts'
+import { decodePlainText } from '#agent/core/plain-text.ts'
 import { extractPdfText } from '#tools/file/documents/pdf-text.ts'
 import type { Pdf, SentFile, TextPart } from '#agent/core/message.ts'
 import { attachmentPrefix, storeData } from '#durable/workspace/attachments.ts'
 import { storePdf } from '#durable/workspace/pdfs.ts'
+import { explainUnread } from '#tools/file/documents/explain-unread.ts'
 import { withDeadline } from '#durable/platform/timeout.ts'
 import type { Session } from '../session.ts'
 
@@ -17,9 +19,6 @@ export type PlacedAttachment = {
 /** Characters of all files of a message. The rest is read by its path. */
 const maxChars = 60_000
 const extractTimeoutMs = 60_000
-const zeroByte = 0
-/** Text has no zero byte at its beginning. */
-const sniffedBytes = 8_192
 
 /** `pages`: of a PDF that a model may read as such. */
 type FileText = { readonly text: string; readonly pages?: number }
@@ -80,8 +79,10 @@ export class FileContents {
     if (/^(?:audio|video)\//.test(mediaType)) return { text: await this.#transcribe(file) }
     const document = await this.#readDocument(file)
     if (document !== undefined || mediaType.startsWith('image/')) return document
-    const text = decodeText(bytes)
-    return text === undefined ? undefined : { text }
+    const text = decodePlainText(bytes)
+    if (text !== undefined) return { text }
+    const reason = explainUnread(bytes)
+    return reason === undefined ? undefined : { text: `(It${reason})` }
   }
 
   async #transcribe({ bytes, mediaType }: PlacedAttachment): Promise<string> {
@@ -107,9 +108,15 @@ export class FileContents {
       return 'text' in found ? found : { ...found, text: `(It${found.reason})` }
     }
     const found = await documents.office(bytes, format, signal)
-    return { text: 'text' in found ? found.text : '(It could not be read.)' }
+    return { text: 'text' in found ? found.text : `(It${explainUnread(bytes) ?? unreadReasons[found.refused]})` }
   }
 }
+
+const unreadReasons = {
+  damaged: ' is damaged.',
+  stopped: ' takes too much time or memory to be read.',
+  size: ' is too large to be read here.',
+} as const
 
 const formats: Readonly<Record<string, OfficeFormat | 'pdf'>> = {
   pdf: 'pdf',
@@ -125,13 +132,3 @@ const formats: Readonly<Record<string, OfficeFormat | 'pdf'>> = {
 
 const formatOf = (path: string, mediaType: string): OfficeFormat | 'pdf' | undefined =>
   formats[mediaType] ?? formats[/\.(\w+)$/.exec(path)?.[1]?.toLowerCase() ?? '']
-
-/** Undefined for bytes that are no text in UTF-8. */
-function decodeText(bytes: Uint8Array): string | undefined {
-  if (bytes.subarray(0, sniffedBytes).includes(zeroByte)) return undefined
-  try {
-    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: false }).decode(bytes)
-  } catch {
-    return undefined
-  }
-}
