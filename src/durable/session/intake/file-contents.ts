@@ -1,11 +1,9 @@
 /** Renders what the files of a message contain: text, the text of a document, or what is said in a recording. */
 
-import type { OfficeFormat } from '#agent/core/media/document.ts'
-import { extractPdfText } from '#tools/file/documents/pdf-text.ts'
 import type { TextPart } from '#agent/core/message.ts'
 import { attachmentPrefix } from '#durable/workspace/attachments.ts'
 import { storePdf } from '#durable/workspace/pdfs.ts'
-import { withDeadline } from '#durable/platform/timeout.ts'
+import { documentFormatOf, extractDocument } from '../core/document-text.ts'
 import type { Session } from '../session.ts'
 
 export type PlacedFile = {
@@ -16,7 +14,6 @@ export type PlacedFile = {
 
 /** Characters of all files of a message. The rest is read by its path. */
 const maxChars = 60_000
-const extractTimeoutMs = 60_000
 const zeroByte = 0
 /** Text has no zero byte at its beginning. */
 const sniffedBytes = 8_192
@@ -82,35 +79,12 @@ export class FileContents {
 
   /** Undefined for a file that is no document. */
   async #readDocument(file: PlacedFile): Promise<FileText | undefined> {
-    const format = formatOf(file.path, file.mediaType)
-    return format && withDeadline(extractTimeoutMs, (signal) => this.#extract(file.bytes, format, signal))
-  }
-
-  async #extract(bytes: Uint8Array, format: OfficeFormat | 'pdf', signal: AbortSignal): Promise<FileText> {
-    const { documents, backend } = this.#session.toolRuntime
-    if (format === 'pdf') {
-      const found = await extractPdfText(bytes, { backend, documents, signal })
-      return 'text' in found ? found : { ...found, text: `(It${found.reason})` }
-    }
-    const found = await documents.office(bytes, format, signal)
-    return { text: 'text' in found ? found.text : '(It could not be read.)' }
+    const format = documentFormatOf(file.path, file.mediaType)
+    if (!format) return undefined
+    const found = await extractDocument(this.#session, file.bytes, format)
+    return 'text' in found ? found : { ...found, text: `(It${found.reason})` }
   }
 }
-
-const formats: Readonly<Record<string, OfficeFormat | 'pdf'>> = {
-  pdf: 'pdf',
-  docx: 'docx',
-  xlsx: 'xlsx',
-  pptx: 'pptx',
-  ipynb: 'ipynb',
-  'application/pdf': 'pdf',
-  'application/vnd.openxmlformats-officedocument.wordprocessingml.document': 'docx',
-  'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet': 'xlsx',
-  'application/vnd.openxmlformats-officedocument.presentationml.presentation': 'pptx',
-}
-
-const formatOf = (path: string, mediaType: string): OfficeFormat | 'pdf' | undefined =>
-  formats[mediaType] ?? formats[/\.(\w+)$/.exec(path)?.[1]?.toLowerCase() ?? '']
 
 /** Undefined for bytes that are no text in UTF-8. */
 function decodeText(bytes: Uint8Array): string | undefined {
