@@ -1,13 +1,11 @@
 /** Renders what the files of a message contain: text, the text of a document, or what is said in a recording. */
 
-import type { OfficeFormat } from '#agent/core/media/document.ts'
 import { decodePlainText } from '#agent/core/plain-text.ts'
-import { extractPdfText } from '#tools/file/documents/pdf-text.ts'
 import type { Pdf, SentFile, TextPart } from '#agent/core/message.ts'
 import { attachmentPrefix, storeData } from '#durable/workspace/attachments.ts'
 import { storePdf } from '#durable/workspace/pdfs.ts'
 import { explainUnread } from '#tools/file/documents/explain-unread.ts'
-import { withDeadline } from '#durable/platform/timeout.ts'
+import { documentFormatOf, extractDocument } from '../core/document-text.ts'
 import type { Session } from '../session.ts'
 
 export type PlacedAttachment = {
@@ -18,7 +16,6 @@ export type PlacedAttachment = {
 
 /** Characters of all files of a message. The rest is read by its path. */
 const maxChars = 60_000
-const extractTimeoutMs = 60_000
 
 /** `pages`: of a PDF that a model may read as such. */
 type FileText = { readonly text: string; readonly pages?: number }
@@ -97,38 +94,9 @@ export class FileContents {
 
   /** Undefined for a file that is no document. */
   async #readDocument(file: PlacedAttachment): Promise<FileText | undefined> {
-    const format = formatOf(file.path, file.mediaType)
-    return format && withDeadline(extractTimeoutMs, (signal) => this.#extract(file.bytes, format, signal))
-  }
-
-  async #extract(bytes: Uint8Array, format: OfficeFormat | 'pdf', signal: AbortSignal): Promise<FileText> {
-    const { documents, backend } = this.#session.toolRuntime
-    if (format === 'pdf') {
-      const found = await extractPdfText(bytes, { backend, documents, signal })
-      return 'text' in found ? found : { ...found, text: `(It${found.reason})` }
-    }
-    const found = await documents.office(bytes, format, signal)
-    return { text: 'text' in found ? found.text : `(It${explainUnread(bytes) ?? unreadReasons[found.refused]})` }
+    const format = documentFormatOf(file.path, file.mediaType)
+    if (!format) return undefined
+    const found = await extractDocument(this.#session, file.bytes, format)
+    return 'text' in found ? found : { ...found, text: `(It${found.reason})` }
   }
 }
-
-const unreadReasons = {
-  damaged: ' is damaged.',
-  stopped: ' takes too much time or memory to be read.',
-  size: ' is too large to be read here.',
-} as const
-
-const formats: Readonly<Record<string, OfficeFormat | 'pdf'>> = {
-  pdf: 'pdf',
-  docx: 'docx',
-  xlsx: 'xlsx',
-  pptx: 'pptx',
-  ipynb: 'ipynb',
-  'application/pdf': 'pdf',
-  'application/vnd.openxmlformats-officedocument.wordprocessingml.document': 'docx',
-  'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet': 'xlsx',
-  'application/vnd.openxmlformats-officedocument.presentationml.presentation': 'pptx',
-}
-
-const formatOf = (path: string, mediaType: string): OfficeFormat | 'pdf' | undefined =>
-  formats[mediaType] ?? formats[/\.(\w+)$/.exec(path)?.[1]?.toLowerCase() ?? '']
