@@ -3,7 +3,7 @@
 import { allMarks, type Marks } from '#agent/core/marks.ts'
 import { historyDb } from '#db/shards/sharded-database.ts'
 import type { Skills } from '#agent/core/skills/skill.ts'
-import type { Services, ServiceName, Tool, Toolbox } from '#agent/core/tool.ts'
+import type { Services, ServiceName, SideModel, Tool, Toolbox } from '#agent/core/tool.ts'
 import { hash53 } from '#agent/core/hash53.ts'
 import type { Subagents } from '#agent/core/subagent.ts'
 import type { Limits, Settings } from '#agent/core/settings.ts'
@@ -39,8 +39,10 @@ import {
 import { type FileMarks, openFileMarks } from '#durable/workspace/file-marks.ts'
 import { openKnownFiles } from '#durable/workspace/known-files.ts'
 import type { SessionMetadata } from '#durable/storage/session-metadata.ts'
+import type { SideCall } from '#durable/models/side-call.ts'
 import { keySource, type TenantKeys } from '#durable/models/credentials.ts'
 import { createToolDeployment } from '#durable/models/tool-deployment.ts'
+import type { TenantPluginTools } from '#durable/tenant/plugins/load-plugins.ts'
 import { createTenantFetch } from '#durable/tenant/tenant-fetch.ts'
 import { clock } from '#durable/platform/clock.ts'
 import type { GuardedFetch } from '#durable/platform/guarded-fetch.ts'
@@ -75,6 +77,8 @@ export type ToolRuntimeOptions = {
   readonly tenantTools?: () => readonly Tool[]
   /** Loaded with the tools of the tenant. */
   readonly deferTools?: () => DeferTools | undefined
+  /** The plugins of the tenant. */
+  readonly plugins?: () => TenantPluginTools | undefined
   /** Tokens of the context window of the session's model. */
   readonly window?: () => number | undefined
 }
@@ -178,7 +182,7 @@ export class SessionServices {
   }
 
   #createServices(): Omit<Services, 'programs'> {
-    const { env, tenantId, sessionId, meta, updateMeta, subagents } = this.#options
+    const { env, tenantId, sessionId, meta, updateMeta, subagents, media } = this.#options
     const documents = openDocuments({ loader: this.#loader, owner: `${tenantId}/${sessionId}` })
     return {
       backend: this.backend,
@@ -211,6 +215,7 @@ export class SessionServices {
       media: this.paidMedia.media,
       vision: this.paidMedia.vision,
       browser: this.browser,
+      model: { ask: (request) => askBeside(media.side(), request) },
       person: true,
       web: createSessionWeb(this.#ports, documents, (url, signal) => this.browser.read(url, signal)),
     }
@@ -254,4 +259,15 @@ export class SessionServices {
     await this.backend.files.write(path, new TextEncoder().encode(text))
     return path
   }
+}
+
+/** Its usage is part of the turn's. */
+async function askBeside(side: SideCall, { system, prompt, maxTokens }: Parameters<SideModel['ask']>[0]) {
+  const { usage, ...answer } = await side('plugin', {
+    system,
+    transcript: [{ role: 'user', content: [{ type: 'text', text: prompt }] }],
+    ...(maxTokens !== undefined && { maxTokens }),
+  })
+  const costUsd = usage.costStatus === 'unknown' ? undefined : usage.costUsd
+  return answer.kind === 'answered' ? { text: answer.text, costUsd } : { error: answer.failure.message, costUsd }
 }
