@@ -239,6 +239,8 @@ export type Registration = { readonly ok: boolean; readonly detail: string }
 
 export type Channel = {
   readonly platform: string
+  /** As people write it. */
+  readonly name: string
   /** The default API address, and the variable of the deployment that replaces it. */
   readonly apiBase: { readonly variable: string; readonly url: string }
   /** The secrets that a connection needs, with the shape of each. */
