@@ -211,8 +211,11 @@ export type ChannelCapabilities = {
   readonly files?: { readonly maxBytes: number }
   /** Time after the person's last message in which the agent may write. Later, `send` returns `window`. */
   readonly replyWindowMs?: number
-  /** The platform stores a message once, however often `send` repeats its key. */
-  readonly idempotencyKeys?: true
+  /**
+   * The platform stores a message once, however often `send` repeats its key. `without-reply-handle`: unless the message
+   * answers by a reply handle.
+   */
+  readonly idempotencyKeys?: true | 'without-reply-handle'
 }
 
 /** The size of one message: UTF-16 units, bytes of UTF-8 or code points. */

@@ -10,6 +10,7 @@ const platforms: Readonly<Record<string, Loader>> = {
   discord: async () => (await import('./discord/discord.ts')).discord,
   whatsapp: async () => (await import('./whatsapp/whatsapp.ts')).whatsapp,
   sms: async () => (await import('./sms/sms.ts')).sms,
+  line: async () => (await import('./line/line.ts')).line,
   email: async () => (await import('./email/email.ts')).email,
 }
 let current = platforms

@@ -19,7 +19,7 @@ import {
 import { fetchMediaFrom } from '../fetch-media.ts'
 import { concatBytes } from '../hmac.ts'
 import { parseJson } from '#agent/core/parse-json.ts'
-import { type ApiResult, sentOutcome } from '../kit/api.ts'
+import { type ApiResult, resolveBy, sentOutcome } from '../kit/api.ts'
 import { ed25519 } from '../kit/proof.ts'
 import { callDiscord } from './discord-api.ts'
 import { encodeDiscord, maxTextChars, renderDiscord } from './discord-markdown.ts'
@@ -245,12 +245,7 @@ async function resolveTarget(connection: ChannelConnection, { chat, thread }: Ch
   const id = thread ?? chat
   if (!/^\d{1,20}$/.test(id)) return { kind: 'unknown', detail: 'Discord names channels by numbers.' }
   const answer = await callDiscord(connection, { method: 'GET', path: `channels/${id}` })
-  if (answer.kind === 'failed') {
-    const { kind, detail } = answer.outcome
-    return kind === 'retry' || kind === 'ambiguous'
-      ? { kind: 'unavailable', detail, isGroup: true }
-      : { kind: 'unknown', detail }
-  }
+  if (answer.kind === 'failed') return resolveBy(answer, { address: { chat: id }, isGroup: true })
   const { type, parent_id: parent } = answer.result as { readonly type?: number; readonly parent_id?: string }
   return { kind: 'found', address: parseAddress(id, { type, parent_id: parent }), isGroup: type !== 1 }
 }

@@ -14,7 +14,7 @@ import {
   type FailedOutcome,
   joinUrl,
 } from '../call-api.ts'
-import type { ChannelConnection, FetchedMedia } from '../channel.ts'
+import type { ChannelConnection, FetchedMedia, ResolvedTarget } from '../channel.ts'
 
 /** The platform's own code and words for a failure. */
 export type Failure = {
@@ -112,8 +112,12 @@ function isDone(api: PlatformApi, { status, body }: ApiAnswer, object: JsonObjec
 function classifyRefusal(rules: readonly OutcomeRule[], failure: Failure, answer: ApiAnswer): FailedOutcome {
   const byStatus = classifyStatus(answer, failure.message)
   const waitMs = busyWaitMs(answer, failure.waitSeconds)
-  if (answer.status === 429) return { kind: 'retry', waitMs, detail: byStatus.detail }
-  const rule = rules.find((one) => (one.status ?? answer.status) === answer.status && applies(one, failure))
+  const isBusy = answer.status === 429
+  // Only a rule for 429 itself says more than the status.
+  const rule = rules.find(
+    (one) => (isBusy ? one.status : (one.status ?? answer.status)) === answer.status && applies(one, failure),
+  )
+  if (isBusy && !rule) return { kind: 'retry', waitMs, detail: byStatus.detail }
   const words = answer.status < 300 ? (failure.message ?? byStatus.detail) : byStatus.detail
   return rule ? outcomeOf(rule, words, waitMs) : byStatus
 }
@@ -140,6 +144,18 @@ export function sentOutcome(answer: ApiResult, idOf?: (result: JsonObject) => un
   if (answer.kind === 'failed') return answer.outcome
   const id = idOf?.(answer.result)
   return { kind: 'sent', ...(typeof id === 'string' && id && { id }) }
+}
+
+/** A chat that a call has asked for. */
+export function resolveBy(
+  answer: ApiResult,
+  found: Omit<Extract<ResolvedTarget, { kind: 'found' }>, 'kind'>,
+): ResolvedTarget {
+  if (answer.kind === 'done') return { kind: 'found', ...found }
+  const { kind, detail } = answer.outcome
+  return kind === 'retry' || kind === 'ambiguous'
+    ? { kind: 'unavailable', detail, isGroup: found.isGroup }
+    : { kind: 'unknown', detail: `The platform does not know this chat, or the bot cannot write there: ${detail}` }
 }
 
 /** Why a file cannot be read: the call for its address failed. */

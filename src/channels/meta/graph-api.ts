@@ -6,7 +6,7 @@ import { isJsonObject } from '#agent/core/parse-json.ts'
 import { defineApi, type OutcomeRule, type PlatformCall } from '../kit/api.ts'
 import { hmac, token } from '../kit/proof.ts'
 
-export const graphVersion = 'v23.0'
+const graphVersion = 'v23.0'
 
 /** The domains from which Meta serves files. */
 export const mediaDomains = [

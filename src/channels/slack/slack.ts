@@ -15,6 +15,7 @@ import {
 } from '../channel.ts'
 import { fetchMediaFrom, isOnDomain, isSameOrigin } from '../fetch-media.ts'
 import { concatBytes } from '../hmac.ts'
+import { resolveBy } from '../kit/api.ts'
 import { hmac } from '../kit/proof.ts'
 import { parseJson } from '#agent/core/parse-json.ts'
 import { encodeMrkdwn, maxTextChars, renderMrkdwn, renderSections } from './mrkdwn.ts'
@@ -256,18 +257,13 @@ async function resolveTarget(connection: ChannelConnection, address: ChatAddress
   const isGroup = !address.chat.startsWith('D')
   const answer = await callSlack(connection, 'conversations.info', { channel: address.chat })
   // Reading the channel needs a permission that sending does not.
-  if (answer.kind === 'done' || answer.code === 'missing_scope') return { kind: 'found', address, isGroup }
-  return unresolved(answer.outcome, isGroup)
+  const isUnknowable = answer.kind === 'failed' && answer.code === 'missing_scope'
+  return isUnknowable ? { kind: 'found', address, isGroup } : resolveBy(answer, { address, isGroup })
 }
 
 async function openDirectChat(connection: ChannelConnection, user: string): Promise<ResolvedTarget> {
   const answer = await callSlack(connection, 'conversations.open', { users: user })
-  if (answer.kind === 'failed') return unresolved(answer.outcome, false)
+  if (answer.kind === 'failed') return resolveBy(answer, { address: { chat: user }, isGroup: false })
   const { id } = (answer.result['channel'] ?? {}) as { readonly id?: unknown }
   return { kind: 'found', address: { chat: stringOf(id) }, isGroup: false }
 }
-
-const unresolved = ({ kind, detail }: Exclude<SendOutcome, { kind: 'sent' }>, isGroup: boolean): ResolvedTarget =>
-  kind === 'retry' || kind === 'ambiguous'
-    ? { kind: 'unavailable', detail, isGroup }
-    : { kind: 'unknown', detail: `Slack does not know this chat, or the bot cannot write there: ${detail}` }

@@ -4,7 +4,7 @@ import * as z from 'zod'
 import type { MediaKind, MediaReference } from '#agent/core/media/media-reference.ts'
 import { parseJson } from '#agent/core/parse-json.ts'
 import type { InboundEvent, Quote, Sender } from '../channel.ts'
-import { describeContent, describeForward } from '../text/describe-forward.ts'
+import { describeContent, describeForward, unreadable } from '../text/describe-forward.ts'
 import { classifyReport } from '../kit/api.ts'
 import { listGraphOutcomes } from '../meta/graph-api.ts'
 
@@ -195,7 +195,7 @@ function parseText(sent: WhatsAppMessage): string {
   const { context, referral, type } = sent
   const product = context?.referred_product
   const notes = [
-    type === 'unsupported' || type === 'unknown' ? '[a message of a kind that cannot be read here]' : undefined,
+    type === 'unsupported' || type === 'unknown' ? unreadable : undefined,
     product && describeContent('about the product', product.product_retailer_id, product.catalog_id),
     referral && describeContent('from the advertisement', referral.headline, referral.body, referral.source_url),
   ]
