@@ -133,6 +133,8 @@ export type Received = {
   /** Sent instead when all events are ignored. */
   readonly ignoredResponse?: Response
   readonly events: readonly InboundEvent[]
+  /** Events of other accounts of the same app, which may have connections of their own. */
+  readonly others?: readonly { readonly account: string; readonly events: readonly InboundEvent[] }[]
 }
 
 /** Events that a platform has kept until it was asked. `cursor` confirms them with the next question. */
@@ -248,6 +250,11 @@ export type Channel = {
   readonly apiBase: { readonly variable: string; readonly url: string }
   /** The secrets that a connection needs, with the shape of each. */
   readonly secrets: Readonly<Record<string, SecretShape>>
+  /**
+   * The secret that names the account, where all accounts of an app share one webhook. An event then may arrive at the
+   * connection of another account with the same `app_secret`.
+   */
+  readonly accountSecret?: string
   /** The connection needs the setting `address`. */
   readonly needsAddress?: true
   /** Strangers get no pairing code: an answer would tell them that the address lives. */
