@@ -13,13 +13,14 @@ import { buildWeb } from './build-web.mjs'
 const root = dirname(dirname(fileURLToPath(import.meta.url)))
 const backends = join(root, 'src/backends')
 const output = join(backends, 'dist')
-const rooms = ['virtual', 'isolate', 'pdf', 'office', 'make-document', 'search', 'web']
+const rooms = ['virtual', 'isolate', 'plugins', 'pdf', 'office', 'make-document', 'search', 'web']
   .map((name) => join(backends, name))
   .concat(join(root, 'src/agent/core'))
 const targets = [
   { entry: 'virtual/isolate/entry.ts', file: 'bash.isolate.txt' },
   { entry: 'isolate/compile/entry.ts', file: 'compile.isolate.txt' },
   { entry: 'isolate/inside/entry.ts', file: 'run.isolate.txt' },
+  { entry: 'plugins/inside/entry.ts', file: 'plugin.isolate.txt' },
   { entry: 'pdf/inside/entry.ts', file: 'pdf.isolate.txt' },
   { entry: 'office/inside/entry.ts', file: 'office.isolate.txt' },
   { entry: 'web/page/inside/entry.ts', file: 'page.isolate.txt' },

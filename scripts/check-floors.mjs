@@ -17,7 +17,7 @@ const floors = [
     'src/agent/schedule',
   ],
   // Both read the tables of the providers (docs/adr/0017-routing-above-providers.md).
-  ['src/agent/routing', 'src/agent/public-api', 'src/agent/mcp'],
+  ['src/agent/routing', 'src/agent/public-api', 'src/agent/mcp', 'src/agent/plugins'],
   // Hashes, timeouts, addresses and the clock. Tools, backends and channels have them from here too.
   ['src/durable/platform'],
   ['src/agent/loop', 'src/tools', 'src/backends', 'src/channels', 'src/db'],

@@ -96,7 +96,7 @@ function describeCall(
   { services, describeLocation, egress }: PermissionContext,
   known: Assessment | undefined,
 ): JudgedCall {
-  const { id, input, granted } = call
+  const { id, input, granted, hooked } = call
   const risk = tool.risk(input)
   const own = known ?? assessByRisk(risk, listSubjects(input, services))
   const isOnline = services.backend !== undefined && services.backend.capabilities.network !== 'none'
@@ -107,10 +107,16 @@ function describeCall(
     toolset: tool.toolset,
     input,
     risk,
-    assessment,
+    assessment: hooked?.action === 'approve' ? withHookReason(assessment, hooked.reason) : assessment,
     location: describeLocation(),
     granted,
+    hooked,
   }
+}
+
+/** A person allows such a call once: the hook asks again each time. */
+function withHookReason({ rule: _rule, ...assessment }: Assessment, reason = ''): Assessment {
+  return { ...assessment, reasons: [reason, ...assessment.reasons] }
 }
 
 async function applyJudgement(call: JudgedCall, context: PermissionContext): Promise<PermissionResult> {
@@ -135,6 +141,7 @@ const refusalTexts: Record<ApprovalDecision['by'], (reason: string) => string> =
   hardline: (reason) => `This never runs here, and nobody can allow it: ${reason}. Do not try it in another form.`,
   role: (reason) => `Not run, and nobody can allow it here: ${reason}. Go on without it, or tell the user.`,
   rule: (reason) => `Not run: ${reason}. Do not try it in another form; tell the user if it is needed.`,
+  hook: (reason) => `Not run: ${reason}. Do not try it in another form; tell the user if it is needed.`,
   person: (reason) => `The user did not allow this${reason && `: ${reason}`}. Do not try it again or in another form.`,
   judge: (reason) => `Not allowed: ${reason}. Do not try it in another form; tell the user if it is needed.`,
   denials: (reason) => `Not run: ${reason}, so nothing more of this kind runs. Go on without, or tell the user.`,

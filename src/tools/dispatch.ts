@@ -10,6 +10,7 @@ import { type RedactionStream, redactJson, type Redactor } from '#agent/core/sec
 import type { CallContext, Services, Tool, Toolbox, ToolResult } from '#agent/core/tool.ts'
 import { joinMarks, type Marks, noMarks } from '#agent/core/marks.ts'
 import type { Result, ToolCall } from '#agent/core/turn.ts'
+import type { CombinedAnswer } from '#agent/plugins/hook-answers.ts'
 import { groupCalls } from './group-calls.ts'
 import { type PermissionResult, type PermissionRefusal, renderRefusal } from './check-permission.ts'
 import {
@@ -38,6 +39,8 @@ export type DispatchOptions = {
   readonly marks?: CallMarks
   /** Decides whether a call may run. */
   readonly permit: (call: ToolCall, tool: Tool) => PermissionResult | Promise<PermissionResult>
+  /** Asks hooks about a call, and lets them change its result. Absent: there are none. */
+  readonly hooks?: CallHooks
   /** Earlier results of the same batch. A batch is dispatched in several groups. */
   readonly earlierResults?: readonly ToolMessage[]
   /** Default: the highest ones. */
@@ -51,6 +54,13 @@ export type DispatchOptions = {
   /** Lets tests stop the process right before, during and right after a tool runs. */
   readonly failpoint?: (moment: 'before' | 'during' | 'after') => Promise<never> | undefined
 } & Spill
+
+export type CallHooks = {
+  /** Undefined: no hook decides anything about the call. Must not throw. */
+  readonly judge: (call: ToolCall) => Promise<CombinedAnswer | undefined> | undefined
+  /** Gets a result as the model would, and returns another text for it. Must not throw. */
+  readonly transform: (call: ToolCall, message: ToolMessage) => Promise<string | undefined> | undefined
+}
 
 export type CallMarks = {
   /** The authority of a call: with what the turn holds by now. */
@@ -75,7 +85,37 @@ export type CallProgress = {
 const maxConcurrent = 8
 
 /** Runs the calls concurrently and yields each result as soon as it exists. */
-export async function* dispatch(calls: readonly ToolCall[], options: DispatchOptions): AsyncGenerator<Result> {
+export async function* dispatch(planned: readonly ToolCall[], options: DispatchOptions): AsyncGenerator<Result> {
+  const calls = options.hooks ? yield* askHooks(planned, options.hooks) : planned
+  // Changed arguments may touch what another call of the group touches.
+  const isChanged = calls.some(({ input }, index) => input !== planned[index]?.input)
+  yield* isChanged ? runInTurn(calls, options) : runCalls(calls, options)
+}
+
+async function* runInTurn(calls: readonly ToolCall[], options: DispatchOptions): AsyncGenerator<Result> {
+  const earlierResults = [...(options.earlierResults ?? [])]
+  for (const call of calls)
+    for await (const result of runCalls([call], { ...options, earlierResults })) {
+      if (result.of === 'tool') earlierResults.push(result.message)
+      yield result
+    }
+}
+
+/** One after another, so that few isolates run at once. A decision is stored before its call runs. */
+async function* askHooks(
+  planned: readonly ToolCall[],
+  { judge }: CallHooks,
+): AsyncGenerator<Result, readonly ToolCall[]> {
+  const calls: ToolCall[] = []
+  for (const call of planned) {
+    const answer = call.hooked ? undefined : await judge(call)
+    if (answer) yield { of: 'hooked', callId: call.id, ...answer }
+    calls.push(answer ? { ...call, hooked: answer.ruling, input: 'input' in answer ? answer.input : call.input } : call)
+  }
+  return calls
+}
+
+async function* runCalls(calls: readonly ToolCall[], options: DispatchOptions): AsyncGenerator<Result> {
   const { earlierResults = [], resultLimits: limits = maxLimits } = options
   const shorten: Shorten = (callId, text, marks) => spillText({ callId, text, marks }, options, limits)
   const batch = openBatch({ earlier: earlierResults, limits, shorten })
@@ -142,8 +182,18 @@ async function runPermitted(
   await options.failpoint?.('after')
   if ('later' in outcome) return { of: 'later', callId: call.id, awaits: outcome.later }
   const message = toMessage(call, outcome, options)
+  // By what was read, whatever a hook makes of it.
   const marks = settleMarks?.(message, joinMarks(...reported, options.nestedMarks?.(call.id)))
-  return { of: 'tool', message: marks ? markResult(message, marks, options) : message }
+  const shown = await transformResult(call, message, options)
+  return { of: 'tool', message: marks ? markResult(shown, marks, options) : shown }
+}
+
+/** Hooks get a result with secrets masked, and what they return is masked again. Pictures stay. */
+async function transformResult(call: ToolCall, message: ToolMessage, options: DispatchOptions): Promise<ToolMessage> {
+  const text = await options.hooks?.transform(call, message)
+  if (text === undefined) return message
+  const images = message.content.filter(({ type }) => type !== 'text')
+  return { ...message, content: redactParts([{ type: 'text', text }, ...images], options, call.name) }
 }
 
 /** The fence follows from the mark. */

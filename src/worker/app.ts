@@ -25,6 +25,7 @@ import { loginPageRoutes, signInRoutes } from './routes/login.ts'
 import { loginRoutes } from './routes/logins.ts'
 import { memoryRoutes } from './routes/memory.ts'
 import { mcpRoutes } from './routes/mcp.ts'
+import { pluginRoutes } from './routes/plugins.ts'
 import { createMcpServerRoutes } from './routes/mcp-server/mcp-server.ts'
 import { mcpOAuthRoutes } from './routes/mcp-oauth.ts'
 import { mediaRoutes } from './routes/v1/media.ts'
@@ -92,6 +93,7 @@ export const routes: readonly ApiRoute[] = [
   ...secretRoutes,
   ...memoryRoutes,
   ...mcpRoutes,
+  ...pluginRoutes,
   ...jobRoutes,
   ...skillRoutes,
   ...skillImportRoutes,

@@ -78,6 +78,7 @@ export const addressFetches: readonly AddressFetch[] = [
   { file: 'durable/tenant/mcp/oauth/refresh-grant.ts', by: 'configured' },
   { file: 'durable/tenant/mcp/oauth/sign-in.ts', by: 'configured' },
   { file: 'durable/tenant/mcp/oauth/token-request.ts', by: 'configured' },
+  { file: 'durable/tenant/plugins/plugin-host.ts', by: 'configured' },
   { file: 'durable/tenant/push/send-push.ts', by: 'configured' },
   { file: 'durable/tenant/recall/embed-texts.ts', by: 'configured' },
   { file: 'durable/turn/model-effects.ts', by: 'configured' },

@@ -105,14 +105,17 @@ async function makeResources(
       secrets: { bot_token: '123456:AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA', webhook_secret: crypto.randomUUID() },
     },
   })
+  const plugin = `p-${crypto.randomUUID().slice(0, 8)}`
+  const code = `export const hooks = { post_tool_call: { run: () => '${canary}' } }`
+  await call('POST', '/api/plugins', { key, body: { name: plugin, code } })
   const person = `${++people}`
   const issued = await bindings.TENANT.getByName(`t/${id}`).pairing.check(
     ownerAuthority(id),
     { platform: 'telegram', person, name: canary },
     true,
   )
-  const code = issued.kind === 'code' ? issued.code : ''
-  await call('POST', '/api/pairing/approve', { key, body: { platform: 'telegram', code } })
+  const pairing = issued.kind === 'code' ? issued.code : ''
+  await call('POST', '/api/pairing/approve', { key, body: { platform: 'telegram', code: pairing } })
   const login = await call<{ id: string }>('POST', '/api/admin/logins', {
     body: { tenant_id: id, issuer: 'https://id.example.com', audience: canary, name: canary, scopes: ['read'] },
   })
@@ -139,6 +142,7 @@ async function makeResources(
     skill,
     memory: staged.kind === 'staged' ? staged.id : '',
     channel: channel.body.id,
+    plugin,
     person: `telegram:${person}`,
     login: login.body.id,
     key: keyIdOf(await newKey(id, ['read'], { name: canary })),
@@ -168,6 +172,7 @@ async function makeTenant(canary: string): Promise<Tenant> {
   await call('POST', `/api/memory/pending/${deleted['memory']}`, { key, body: { decision: 'reject' } })
   await remove(`/api/jobs/${deleted['job']}`)
   await remove(`/api/channels/${deleted['channel']}`)
+  await remove(`/api/plugins/${deleted['plugin']}`)
   await remove(`/api/pairing/${deleted['person']}`)
   await call('DELETE', `/api/admin/logins/${deleted['login']}`)
   await call('DELETE', `/api/admin/keys/${deleted['key']}`)
@@ -193,6 +198,7 @@ const unknown: Resources = {
   skill: 'never-stored',
   memory: `mem_${'0'.repeat(32)}`,
   channel: `ch_${'0'.repeat(32)}`,
+  plugin: 'never-made',
   person: 'telegram:0',
   login: `login_${'0'.repeat(32)}`,
   key: 'a'.repeat(16),
@@ -217,6 +223,7 @@ const kinds: readonly (readonly [RegExp, string])[] = [
   [/^\/api\/memory\/pending\/\{/, 'memory'],
   [/^\/api\/jobs\/\{/, 'job'],
   [/^\/api\/channels\/\{/, 'channel'],
+  [/^\/api\/plugins\/\{/, 'plugin'],
   [/^\/api\/pairing\/\{/, 'person'],
   [/^\/api\/admin\/tenants\/\{/, 'tenant'],
   [/^\/api\/admin\/keys\/\{/, 'key'],
@@ -255,7 +262,7 @@ function addressOf(
   const filled = fillPath(path, {
     id: resources[kind ?? ''] ?? 'x',
     run,
-    name: resources[kind === 'skill' ? kind : 'secret'] ?? 'x',
+    name: resources[kind === 'skill' || kind === 'plugin' ? kind : 'secret'] ?? 'x',
     n: inside['n'] ?? '1',
     path: inside['path'] ?? 'x',
     attachment: inside['attachment'] ?? 'msg_1.0',

@@ -131,6 +131,7 @@ export const sideTasks = [
   'vision',
   'goal_judge',
   'moa_reference',
+  'plugin',
 ] as const
 export type SideTask = (typeof sideTasks)[number]
 

@@ -130,6 +130,16 @@ export type HistoryPort = {
 
 export type ShellState = { readonly cwd: string; readonly env: Readonly<Record<string, string>> }
 
+/** Asks a model beside the conversation. The session pays. */
+export type SideModel = {
+  readonly ask: (request: {
+    readonly system: string
+    readonly prompt: string
+    readonly maxTokens?: number
+    /** `costUsd`: undefined when no price is known. */
+  }) => Promise<({ readonly text: string } | { readonly error: string }) & { readonly costUsd: number | undefined }>
+}
+
 /** The services that tools may name in `needs`. A tool gets only those it names. */
 export type Services = {
   readonly backend: ExecutionBackend
@@ -162,6 +172,8 @@ export type Services = {
   readonly vision: Vision
   /** The one browser of the session. */
   readonly browser: Browser
+  /** Model calls of plugins. */
+  readonly model: SideModel
   /** A person can answer questions. */
   readonly person: true
   /** Searches and pages of the web. */

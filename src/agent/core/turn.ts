@@ -8,6 +8,7 @@ import type { ApprovalDecision } from './permission/approval.ts'
 import type { CompressionState, Summary } from './compression.ts'
 import type { Facets } from './facets.ts'
 import type { Failure, FailureKind } from './failure.ts'
+import type { HookRuling } from './hook.ts'
 import type { AssistantMessage, Message, ToolMessage } from './message.ts'
 import type { ResponseRequest } from './request/response-request.ts'
 import type { TurnOptions } from './turn-options.ts'
@@ -33,6 +34,8 @@ export type ToolCall = {
   readonly effect: Effect
   /** The hash of the call that a person has allowed. */
   readonly granted?: string
+  /** What hooks have decided about it. Absent: none was asked yet, or none decided anything. */
+  readonly hooked?: HookRuling
 } & (
   | { readonly state: 'planned' }
   | { readonly state: 'running'; readonly since: number; readonly nested?: readonly NestedCall[] }
@@ -188,6 +191,8 @@ export type Result =
       readonly checked?: CheckedAnswer
     }
   | { readonly of: 'tool'; readonly message: ToolMessage; readonly decision?: ApprovalDecision }
+  /** What hooks decided about a call, stored before it runs. `input`: they changed it. */
+  | { readonly of: 'hooked'; readonly callId: string; readonly ruling: HookRuling; readonly input?: unknown }
   /** Replaces a text in a result of the open batch, for which a later result leaves less room. */
   | { readonly of: 'shortened'; readonly callId: string; readonly part: number; readonly text: string }
   | {
@@ -345,6 +350,15 @@ export const isWaitingForSubagents = (stage: Stage): boolean =>
   stage.calls.some((call) => call.state === 'away' && call.awaits.kind === 'child')
 
 export const isOver = (turn: Turn | undefined): boolean => turn === undefined || turn.stage.at === 'done'
+
+/** The fields of a call that stay the same in all of its states. */
+export const fieldsOf = ({ id, name, input, effect, hooked }: ToolCall) => ({
+  id,
+  name,
+  input,
+  effect,
+  ...(hooked && { hooked }),
+})
 
 export function mapCalls(turn: Turn, change: (call: ToolCall) => ToolCall): Turn {
   return turn.stage.at === 'tools' ? { ...turn, stage: { at: 'tools', calls: turn.stage.calls.map(change) } } : turn

@@ -13,6 +13,7 @@ import {
   addNote,
   type ToolCall,
   type Turn,
+  fieldsOf,
 } from '#agent/core/turn.ts'
 import { describeNested } from './nested.ts'
 import { endSegment } from './segment.ts'
@@ -58,9 +59,10 @@ function countDeath(turn: Turn, now: number): Turn {
 /** Plans a repeatable call again, unless the object crashed too often during it. */
 function resumeCall(call: ToolCall, crashes: number): ToolCall {
   if (call.state !== 'running') return call
-  const { id, name, input, effect, granted } = call
+  const { effect, granted } = call
+  const fields = fieldsOf(call)
   const text = effect === 'once' ? lostRead : lostCall
   return effect === 'effect' || effect === 'once' || crashes >= 3
-    ? { id, name, input, effect, state: 'settled', result: errorResult(call, text + describeNested(call)) }
-    : { id, name, input, effect, ...(granted !== undefined && { granted }), state: 'planned' }
+    ? { ...fields, state: 'settled', result: errorResult(call, text + describeNested(call)) }
+    : { ...fields, ...(granted !== undefined && { granted }), state: 'planned' }
 }

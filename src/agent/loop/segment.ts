@@ -18,6 +18,7 @@ import {
   totalUsage,
   type ToolCall,
   type Turn,
+  fieldsOf,
 } from '#agent/core/turn.ts'
 import { closeBatch } from './settle-calls.ts'
 
@@ -89,9 +90,9 @@ function renewLimits(turn: Turn, options: TurnOptions, limit: number): Turn {
 
 function answerCall(call: ToolCall, result: ToolMessage | undefined, granted: string | undefined): ToolCall {
   if (call.state !== 'away') return call
-  const { id, name, input, effect, awaits } = call
-  if (awaits.kind === 'approval' && granted !== undefined) return { id, name, input, effect, granted, state: 'planned' }
-  return result ? { id, name, input, effect, state: 'settled', result } : call
+  const fields = fieldsOf(call)
+  if (call.awaits.kind === 'approval' && granted !== undefined) return { ...fields, granted, state: 'planned' }
+  return result ? { ...fields, state: 'settled', result } : call
 }
 
 const giveUpCall = (call: ToolCall): ToolMessage | undefined =>

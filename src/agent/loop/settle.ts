@@ -6,6 +6,7 @@ import {
   type Commit,
   countProgress,
   endTurn,
+  fieldsOf,
   mapCalls,
   type Result,
   type ToolCall,
@@ -48,15 +49,13 @@ function acceptResult({ turn, result }: IncomingResult, view: View): Commit {
     case 'shortened':
       return { turn: shortenResult(turn, result) }
 
+    case 'hooked': {
+      const change = { hooked: result.ruling, ...('input' in result && { input: result.input }) }
+      return { turn: mapCalls(turn, (call) => (call.id === result.callId ? { ...call, ...change } : call)) }
+    }
+
     case 'later': {
-      const waiting = ({ id, name, input, effect }: ToolCall): ToolCall => ({
-        id,
-        name,
-        input,
-        effect,
-        state: 'away',
-        awaits: result.awaits,
-      })
+      const waiting = (call: ToolCall): ToolCall => ({ ...fieldsOf(call), state: 'away', awaits: result.awaits })
       return { turn: mapCalls(turn, (call) => (call.id === result.callId ? waiting(call) : call)) }
     }
 

@@ -5,7 +5,7 @@ import type { Authority, ContributedRights } from '#agent/core/permission/author
 import { joinContributors, joinSpeaker } from '#agent/core/permission/contribution.ts'
 import type { ToolMessage } from '#agent/core/message.ts'
 import type { View } from '#agent/core/ports.ts'
-import { type Commit, type CompressionRequest, mapCalls, type ToolCall, type Turn } from '#agent/core/turn.ts'
+import { type Commit, type CompressionRequest, fieldsOf, mapCalls, type ToolCall, type Turn } from '#agent/core/turn.ts'
 import { addUsage, type Usage } from '#agent/core/usage.ts'
 import { endSegment } from './segment.ts'
 import { settleCall } from './settle-calls.ts'
@@ -45,8 +45,7 @@ export const requestCompression = (turn: Turn, compress: CompressionRequest): Co
 export const allowCall = (turn: Turn, callId: string, granted: string): Commit => ({
   turn: mapCalls(turn, (call) => {
     if (call.id !== callId || call.state !== 'away' || call.awaits.kind !== 'approval') return call
-    const { id, name, input, effect } = call
-    return { id, name, input, effect, granted, state: 'planned' }
+    return { ...fieldsOf(call), granted, state: 'planned' }
   }),
 })
 

@@ -13,6 +13,7 @@ const timeoutSeconds: Record<SideTask, number> = {
   vision: 120,
   goal_judge: 60,
   moa_reference: 900,
+  plugin: 60,
 }
 
 export const getSideTimeoutMs = (task: SideTask, configured: number | undefined): number =>

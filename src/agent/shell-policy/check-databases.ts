@@ -69,6 +69,13 @@ function selectsRows(statement: string): boolean {
   return /^insert\b/i.test(statement) || (rowCondition.test(condition) && !weakeningCondition.test(condition))
 }
 
+/** sqlite3 ends a statement at a line with a slash or `go`, and reads a line with a dot in front as a command. */
+function separateLine(line: string): string {
+  const word = line.trim().toLowerCase()
+  if (word === '/' || word === 'go') return ';'
+  return word.startsWith('.') ? `;${line};` : line
+}
+
 /**
  * Strings contain no statements. Undefined where clients disagree about the end of a string: after backslashes, comments,
  * dollar quotes, and quotes in the names of columns.
@@ -76,7 +83,7 @@ function selectsRows(statement: string): boolean {
 function removeSqlStrings(text: string, isSqlite: boolean): string | undefined {
   if (!isSqlite && /\\|\$\w*\$/.test(text)) return undefined
   let isClear = true
-  const bare = text.replace(/'(?:[^']|'')*'|"[^"]*"|`[^`]*`|\[[^\]]*\]/g, (quoted) => {
+  const bare = text.replace(/'(?:[^']|'')*'|"[^"]*"|`[^`]*`|\[[^[\]]*\]/g, (quoted) => {
     if (quoted.startsWith("'")) return "''"
     isClear &&= !/[';\n]/.test(quoted)
     return quoted
@@ -89,10 +96,10 @@ function isHarmlessSql(text: Field, changes: boolean): boolean {
   if (!isKnown(text) || text.length > 10_000) return false
   const bare = removeSqlStrings(text, changes)
   if (bare === undefined || refusedSql.test(bare)) return false
-  // sqlite3 ends a statement at a line with a slash or `go`, and reads a line with a dot in front as a command.
   return bare
-    .replace(/^\s*(?:\/|go)\s*$/gim, ';')
-    .replace(/^\s*\..*$/gm, (line) => `;${line};`)
+    .split('\n')
+    .map(separateLine)
+    .join('\n')
     .split(';')
     .map((statement) => statement.trim())
     .every((statement) => {

@@ -6,7 +6,6 @@ import type { Entry, SessionRecord } from '#agent/core/history.ts'
 import { log } from '#agent/core/log.ts'
 import type { Message } from '#agent/core/message.ts'
 import { type Authority, holderOf, systemAuthority } from '#agent/core/permission/authority.ts'
-import type { Tool } from '#agent/core/tool.ts'
 import { listEarlierRights } from '#agent/core/permission/contribution.ts'
 import type { PromptMaterial } from '#agent/core/prompt-layer.ts'
 import type { Settings } from '#agent/core/settings.ts'
@@ -51,6 +50,7 @@ import { QueuedRuns } from './core/queued-runs.ts'
 import { RunClients } from './core/run-clients.ts'
 import { recallContext } from '#durable/turn/recall/outside-memory.ts'
 import { storeAnsweredTurn } from '#durable/turn/recall/store-answered-turn.ts'
+import { observeEvents } from '#durable/turn/observe-events.ts'
 import { traceTurnEnd } from '#durable/turn/trace.ts'
 import { createTurnMachine, type TurnMachine } from '#durable/turn/turn-machine.ts'
 import type { TurnSession } from '#durable/turn/turn-session.ts'
@@ -228,8 +228,7 @@ export class Session implements TurnSession {
     this.#meta = meta
     this.journal.putMetadata(meta)
     for (const { n, runId, entries, turn } of rows) {
-      const texts = entries.map((entry) => JSON.stringify(entry))
-      this.journal.putStep({ n, runId, entries: [...entries], texts, events: [] }, turn)
+      this.journal.putStep({ n, runId, entries: [...entries], texts: [], events: [] }, turn)
     }
     this.store = this.#openStore()
     this.projection.startAt(0, 'nothing')
@@ -338,6 +337,7 @@ export class Session implements TurnSession {
         this.announcer.handleEvents(events)
         traceTurnEnd(this, this.#env, events)
         storeAnsweredTurn(this, this.#env, events)
+        observeEvents(this, events)
       },
       publishDecisions: (runId, decisions) =>
         this.runInBackground(recordDecisions(this, this.#env, { runId, decisions })),
@@ -362,8 +362,9 @@ export class Session implements TurnSession {
       processes: { rows: processRows(sql, journal.hasTable('process')), step: () => this.store.lastMessageSeq() },
       media: mediaSessionOf(this),
       browser: { ...mediaSessionOf(this), hasTable: journal.hasTable('browser') },
-      tenantTools: () => this.tenant.mcp?.tools ?? noTools,
-      deferTools: () => this.tenant.mcp?.defer,
+      tenantTools: () => this.tenant.tools,
+      deferTools: () => this.tenant.mcp?.defer ?? this.tenant.plugins?.defer,
+      plugins: () => this.tenant.plugins,
       window: () =>
         this.promptModel(this.store.current()?.options.model ?? this.meta.model ?? undefined)?.contextWindow,
     })
@@ -436,8 +437,6 @@ type Owner = Readonly<{
 }>
 
 /** Provides what paid media calls need from their session. Read at each use: parts of the session are made later. */
-const noTools: readonly Tool[] = []
-
 const mediaSessionOf = (session: Owner): MediaSession => ({
   billing: () => session.billing,
   openTurn: () => (session.store.hasOpenTurn ? session.store.current() : undefined),

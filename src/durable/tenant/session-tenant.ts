@@ -15,7 +15,9 @@ import { noSecrets, type OpenedSecrets, openSecrets } from '#durable/platform/te
 import { type AccessReport, busyWatchMs } from './access.ts'
 import { snapshotMaxAgeMs, shareSettings, type TenantSnapshot, fetchTenantSnapshot } from './tenant-snapshot.ts'
 import { clock } from '#durable/platform/clock.ts'
+import type { Tool } from '#agent/core/tool.ts'
 import type { McpTools } from './mcp/tenant-tools.ts'
+import type { TenantPluginTools } from './plugins/load-plugins.ts'
 
 /** The age at which a new turn loads new settings. */
 const settingsMaxAgeMs = 5_000
@@ -30,6 +32,9 @@ export class SessionTenant {
   secrets: OpenedSecrets = noSecrets
   /** Tools of MCP servers. */
   mcp: McpTools | undefined
+  plugins: TenantPluginTools | undefined
+  /** Of servers and plugins: the same array as long as they are the same. */
+  tools: readonly Tool[] = []
   #access: Access = fullAccess
   /** When the load of this access began, and the last try to load one. */
   #accessAt = 0
@@ -68,6 +73,11 @@ export class SessionTenant {
       const { tryLoadMcpTools } = await import('./mcp/tenant-tools.ts')
       this.mcp = await tryLoadMcpTools(this.#env, snapshot, this.mcp)
     }
+    if (snapshot.pluginVersion !== undefined) {
+      const { tryLoadPlugins } = await import('./plugins/load-plugins.ts')
+      this.plugins = await tryLoadPlugins(this.#env, snapshot, this.plugins)
+    }
+    this.tools = joinTools(this.mcp?.tools ?? noTools, this.plugins?.tools ?? noTools)
     this.keys = opened[0]
     this.secrets = opened[1]
     this.snapshot = shareSettings(snapshot)
@@ -180,6 +190,20 @@ export class SessionTenant {
       log.warn('tenant.unreachable', 'The tenant cannot be reached; the last snapshot stays in use.', { error })
     }
   }
+}
+
+const noTools: readonly Tool[] = []
+/** Joined lists by their first part: sessions of a tenant share them. */
+const joinedTools = new WeakMap<readonly Tool[], { readonly plugins: readonly Tool[]; readonly all: readonly Tool[] }>()
+
+function joinTools(servers: readonly Tool[], plugins: readonly Tool[]): readonly Tool[] {
+  if (!plugins.length) return servers
+  if (!servers.length) return plugins
+  const known = joinedTools.get(servers)
+  if (known?.plugins === plugins) return known.all
+  const all = [...servers, ...plugins]
+  joinedTools.set(servers, { plugins, all })
+  return all
 }
 
 type AbortableSession = {

@@ -47,6 +47,7 @@ import { createChangeCheck } from './tenant-part.ts'
 import { TenantPairing } from './channels/pairing.ts'
 import { TenantPending } from './pending.ts'
 import { MaterialVersion, TenantPrompt } from './prompt-material.ts'
+import { TenantPlugins } from './plugins/plugins.ts'
 import { TenantPush } from './push/push.ts'
 import { TenantSecrets } from './secrets/secrets.ts'
 import { type SettingsChange, TenantSettings } from './settings.ts'
@@ -191,6 +192,13 @@ export class TenantDO extends DurableObject<Env> {
     mayChange: this.#mayChange,
     tenantId: this.#id,
     env: this.env,
+    sql: this.#sql,
+    values: this.#values,
+    audit: this.#audit,
+    secrets: () => this.#secrets.sealed(),
+  })
+  readonly #plugins = new TenantPlugins({
+    mayChange: this.#mayChange,
     sql: this.#sql,
     values: this.#values,
     audit: this.#audit,
@@ -342,6 +350,10 @@ export class TenantDO extends DurableObject<Env> {
     return this.#mcp
   }
 
+  get plugins(): TenantPlugins {
+    return this.#plugins
+  }
+
   get recall(): TenantRecall {
     return this.#recall
   }
@@ -380,6 +392,7 @@ export class TenantDO extends DurableObject<Env> {
     const secrets = this.#secrets.sealed()
     const promptVersion = this.#materialVersion.get()
     const mcpVersion = this.#mcp.version()
+    const pluginVersion = this.#plugins.version()
     return {
       id: this.#id,
       settings: this.#settings.get(),
@@ -391,6 +404,7 @@ export class TenantDO extends DurableObject<Env> {
       ...(secrets && { secrets }),
       ...(promptVersion !== undefined && { promptVersion }),
       ...(mcpVersion !== undefined && { mcpVersion }),
+      ...(pluginVersion !== undefined && { pluginVersion }),
       ...(this.#sockets.isWatched && { isWatched: true as const }),
     }
   }

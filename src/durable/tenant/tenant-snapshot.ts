@@ -37,6 +37,8 @@ export type TenantSnapshot = {
   readonly promptVersion?: number | undefined
   /** The version of the tools of MCP servers. Absent: there was never a server. */
   readonly mcpVersion?: number | undefined
+  /** The version of the plugins. Absent: there was never one. */
+  readonly pluginVersion?: number | undefined
   /** Somebody listens to the events of the tenant. */
   readonly isWatched?: true | undefined
 }

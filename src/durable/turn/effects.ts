@@ -80,6 +80,10 @@ export type ModelEffects = {
   readonly getReading?: (turn: Turn) => Reading | Promise<Reading>
   /** Absent: no provider searches the web by itself. */
   readonly serverSearch?: ServerSearch
+  /** Hooks that change answers. While there are any, the text of an answer is shown when it is whole. */
+  readonly answerHooks?: () =>
+    | { readonly transform: (turn: Turn, text: string) => Promise<string | undefined> }
+    | undefined
   /** Masks secrets of the tenant in the message of a failure. */
   readonly redact?: (text: string) => string
 }
@@ -177,7 +181,8 @@ async function callReserved(
   const output = { text: '', thinking: '', searches: 0, isRequested: false, isOver: false }
   // Drops the deltas of an attempt that has failed or was cancelled.
   const isGivenUp = () => output.isOver || controller.signal.aborted
-  const { shown, onTextDiscarded } = showDeltas(output, { turn, stream, isGivenUp, reading })
+  const shownTurn = { turn, stream, isGivenUp, reading, isWhole: hasAnswerHooks(model) }
+  const { shown, onTextDiscarded } = showDeltas(output, shownTurn)
   const release = model.lease(chosen)
   try {
     controller.signal.throwIfAborted()
@@ -193,7 +198,7 @@ async function callReserved(
     const { message: written, usage } = await send(call, model)
     shown.end()
     stream.end({ flush: true })
-    const message = withReading(written, reading)
+    const message = await transformAnswer(withReading(written, reading), turn, model)
     const answer = await checkAnswer(message, turn)
     if (!callsIn(message).length) await failpoint('before-final')
     const billed = billCall(usage, billing.estimate(renderReply(message)), chosen)
@@ -230,14 +235,16 @@ type ShownTurn = {
   readonly stream: StreamEffects
   readonly isGivenUp: () => boolean
   readonly reading: Reading
+  /** The text is shown when it is whole. */
+  readonly isWhole: boolean
 }
 
 /** Passes the deltas of a call on, without fences, and collects them in `output`. */
-function showDeltas(output: ModelOutput, { turn, stream, isGivenUp, reading }: ShownTurn) {
+function showDeltas(output: ModelOutput, { turn, stream, isGivenUp, reading, isWhole }: ShownTurn) {
   const shown = openCleanStream(reading.openLinks, (delta) => {
     if (isGivenUp()) return
     output[delta.of] += delta.text
-    if (!isHeldBack(delta, turn)) stream.append(delta)
+    if (!isHeldBack(delta, turn, isWhole)) stream.append(delta)
   })
   const onTextDiscarded = () => {
     if (isGivenUp()) return
@@ -473,7 +480,21 @@ function parse(text: string): unknown {
 }
 
 /**
- * Holds back the text of answers in a format. The store sends the stored text when the answer is whole, so that no
- * client joins an answer and its repair.
+ * Holds back the text of answers in a format, and of those that hooks may change. The store sends the stored text when the
+ * answer is whole, so that no client joins an answer and its repair.
  */
-const isHeldBack = ({ of }: Delta, { options }: Turn): boolean => of === 'text' && options.answerFormat !== undefined
+const isHeldBack = ({ of }: Delta, { options }: Turn, isWhole: boolean): boolean =>
+  of === 'text' && (isWhole || options.answerFormat !== undefined)
+
+const hasAnswerHooks = ({ answerHooks }: ModelEffects): boolean => answerHooks?.() !== undefined
+
+/** Lets hooks change the final text. Text beside calls, and what the model did not finish, stays. */
+async function transformAnswer(message: AssistantMessage, turn: Turn, model: ModelEffects): Promise<AssistantMessage> {
+  const hooks = message.stop === 'end' && !callsIn(message).length ? model.answerHooks?.() : undefined
+  const text = hooks ? textIn(message) : ''
+  const changed = text.trim() ? await hooks?.transform(turn, text) : undefined
+  if (changed === undefined || changed === text) return message
+  const rest = message.content.filter(({ type }) => type !== 'text')
+  const shown = model.redact ? model.redact(changed) : changed
+  return { ...message, content: [...rest, { type: 'text', text: shown }] }
+}

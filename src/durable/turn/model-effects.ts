@@ -74,10 +74,20 @@ export function createModelEffects(session: TurnSession, env: Env): TurnModels {
     repairsFor: (route) => repairsFor(session.tenantId, route),
     redact: (text) => redactorFor(env, session.tenantId).redact(text),
     ...sideCalls,
+    answerHooks: () => getAnswerHooks(session),
     serverSearch: createServerSearch(session),
     getReading: (turn) => getReading(session, turn),
     summariser: createSummariser(session, env, { routesOf, side: sideCalls.side }),
   }
+}
+
+function getAnswerHooks(session: TurnSession): ReturnType<NonNullable<ModelEffects['answerHooks']>> {
+  const hooks = session.tenant.plugins?.hooks
+  if (!hooks?.has('transform_llm_output')) return undefined
+  const { sessionId, toolRuntime } = session
+  const transform = async (turn: Turn, text: string) =>
+    hooks.transformOutput(text, { sessionId, runId: turn.id, model: toolRuntime.model })
+  return { transform }
 }
 
 /** The stored prompt, as far as the asker of the turn may be answered with it. */

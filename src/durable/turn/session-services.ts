@@ -3,12 +3,13 @@
 import { allMarks, type Marks } from '#agent/core/marks.ts'
 import { historyDb } from '#db/shards/sharded-database.ts'
 import type { Skills } from '#agent/core/skills/skill.ts'
-import type { Services, ServiceName, Tool, Toolbox } from '#agent/core/tool.ts'
+import type { Services, ServiceName, SideModel, Tool, Toolbox } from '#agent/core/tool.ts'
 import { hash53 } from '#agent/core/hash53.ts'
 import type { Subagents } from '#agent/core/subagent.ts'
 import type { Limits, Settings } from '#agent/core/settings.ts'
 import type { ToolDeployment } from '#agent/core/vendor/tool-deployment.ts'
 import { createReachableHistory } from '#db/history.ts'
+import { queueIsolates } from '#backends/isolate-queue.ts'
 import { loadShellPolicy } from '#backends/modules.ts'
 import { openDocuments } from '#backends/pdf/pdf.ts'
 import { openPrograms, type RunProgram } from '#backends/isolate/programs.ts'
@@ -38,8 +39,10 @@ import {
 import { type FileMarks, openFileMarks } from '#durable/workspace/file-marks.ts'
 import { openKnownFiles } from '#durable/workspace/known-files.ts'
 import type { SessionMetadata } from '#durable/storage/session-metadata.ts'
+import type { SideCall } from '#durable/models/side-call.ts'
 import { keySource, type TenantKeys } from '#durable/models/credentials.ts'
 import { createToolDeployment } from '#durable/models/tool-deployment.ts'
+import type { TenantPluginTools } from '#durable/tenant/plugins/load-plugins.ts'
 import { createTenantFetch } from '#durable/tenant/tenant-fetch.ts'
 import { clock } from '#durable/platform/clock.ts'
 import type { GuardedFetch } from '#durable/platform/guarded-fetch.ts'
@@ -74,6 +77,8 @@ export type ToolRuntimeOptions = {
   readonly tenantTools?: () => readonly Tool[]
   /** Loaded with the tools of the tenant. */
   readonly deferTools?: () => DeferTools | undefined
+  /** The plugins of the tenant. */
+  readonly plugins?: () => TenantPluginTools | undefined
   /** Tokens of the context window of the session's model. */
   readonly window?: () => number | undefined
 }
@@ -82,6 +87,7 @@ export class SessionServices {
   readonly #options: ToolRuntimeOptions
   /** For services of tools that call vendors. */
   readonly #ports: ToolPorts
+  readonly #loader: WorkerLoader | undefined
   readonly all: Omit<Services, 'programs'>
   /** Absent without the LOADER binding. */
   readonly runProgram: RunProgram | undefined
@@ -100,6 +106,7 @@ export class SessionServices {
     const { env, sql, tenantId, sessionId } = options
     const { now } = options.settings
     const guardedFetch = createTenantFetch(env, tenantId, options.runInBackground)
+    this.#loader = env.LOADER && queueIsolates(env.LOADER)
     this.fileMarks = openFileMarks(options)
     this.backend = this.#openBackend(guardedFetch)
     this.processes = new SessionProcesses({
@@ -110,7 +117,7 @@ export class SessionServices {
       now: clock.now,
       redact: (text) => redactorFor(env, tenantId).redact(text),
     })
-    this.runProgram = env.LOADER && openPrograms({ loader: env.LOADER, tenantId })
+    this.runProgram = this.#loader && openPrograms({ loader: this.#loader, tenantId })
     this.skills = createSessionSkills({
       env,
       tenantId,
@@ -134,7 +141,8 @@ export class SessionServices {
       record: () => meta().machine,
       write: (machine) => updateMeta({ machine }),
     }
-    const context = { env, sql, tenantId, sessionId, settings: now, limits, guardedFetch }
+    const loader = this.#loader
+    const context = { env, loader, sql, tenantId, sessionId, settings: now, limits, guardedFetch }
     return sessionBackend({
       ...recordAccess,
       open: (kind) => openBackend(kind, { ...context, memory: hostMemory(kind, recordAccess) }),
@@ -161,6 +169,7 @@ export class SessionServices {
     const { env, tenantId, sessionId, runInBackground } = this.#options
     return {
       env,
+      loader: this.#loader,
       tenantId,
       sessionId,
       deployment: () => this.deployment(),
@@ -173,8 +182,8 @@ export class SessionServices {
   }
 
   #createServices(): Omit<Services, 'programs'> {
-    const { env, tenantId, sessionId, meta, updateMeta, subagents } = this.#options
-    const documents = openDocuments({ loader: env.LOADER, owner: `${tenantId}/${sessionId}` })
+    const { env, tenantId, sessionId, meta, updateMeta, subagents, media } = this.#options
+    const documents = openDocuments({ loader: this.#loader, owner: `${tenantId}/${sessionId}` })
     return {
       backend: this.backend,
       documents,
@@ -206,6 +215,7 @@ export class SessionServices {
       media: this.paidMedia.media,
       vision: this.paidMedia.vision,
       browser: this.browser,
+      model: { ask: (request) => askBeside(media.side(), request) },
       person: true,
       web: createSessionWeb(this.#ports, documents, (url, signal) => this.browser.read(url, signal)),
     }
@@ -249,4 +259,15 @@ export class SessionServices {
     await this.backend.files.write(path, new TextEncoder().encode(text))
     return path
   }
+}
+
+/** Its usage is part of the turn's. */
+async function askBeside(side: SideCall, { system, prompt, maxTokens }: Parameters<SideModel['ask']>[0]) {
+  const { usage, ...answer } = await side('plugin', {
+    system,
+    transcript: [{ role: 'user', content: [{ type: 'text', text: prompt }] }],
+    ...(maxTokens !== undefined && { maxTokens }),
+  })
+  const costUsd = usage.costStatus === 'unknown' ? undefined : usage.costUsd
+  return answer.kind === 'answered' ? { text: answer.text, costUsd } : { error: answer.failure.message, costUsd }
 }

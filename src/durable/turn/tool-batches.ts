@@ -121,6 +121,7 @@ export class ToolBatches {
     const { backend, shell } = services
     const describeLocation = () => `${backend.kind} ${shell.read().cwd}`
     const permission = { services, describeLocation, now: clock.now, egress: marks, ...approvals }
+    const hooks = this.#options.plugins?.()?.hooks.forCalls({ sessionId, runId, model: services.model })
     const dispatchOptions: DispatchOptions = {
       toolbox: this.#toolbox.tools(settings, scope),
       services,
@@ -134,6 +135,7 @@ export class ToolBatches {
       newNonce,
       redactor: () => redactorFor(env, tenantId),
       spill: (callId, text, read) => this.#services.spill(callId, text, read),
+      ...(hooks && { hooks }),
       failpoint: (moment) => failpoint(`${moment}-tool`),
       logError: (error, tool) => log.error('tool.failed', `The tool ${tool} failed.`, { error }),
     }

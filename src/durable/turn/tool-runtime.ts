@@ -41,6 +41,11 @@ export class ToolRuntime {
     return this.#services.all.documents
   }
 
+  /** Asks a model beside the conversation. */
+  get model(): SessionServices['all']['model'] {
+    return this.#services.all.model
+  }
+
   get paidMedia(): SessionServices['paidMedia'] {
     return this.#services.paidMedia
   }

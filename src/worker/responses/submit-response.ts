@@ -5,6 +5,7 @@
 
 import { hasScope } from '#agent/core/permission/authority.ts'
 import type { Message, OpeningMessage, ToolMessage } from '#agent/core/message.ts'
+import { parseItemId } from '#agent/public-api/responses/item-ids.ts'
 import type { ContinueSubmission } from '#durable/session/intake/continue.ts'
 import type { RequestSubmission, RequestTarget } from '#durable/session/intake/request.ts'
 import type { Location } from '#durable/session/views/locate-response.ts'
@@ -58,7 +59,7 @@ export async function submitResponse(
   const named = findSession(call)
   if (named && parsed.history.length)
     throw invalid('Earlier messages are already stored. Send only the new ones.', 'input')
-  const hashes = isKnownByHistory(request) ? hashConversation(call, toSpokenMessages(items)) : undefined
+  const hashes = isKnownByHistory(request) ? hashItems(call, items) : undefined
   const continued = (await findContinuedRun(call, parsed)) ?? (await findByHistory(call, parsed, hashes))
   const fields = await readFields(call, continued?.byHistory ? continued.session : named, parsed)
   const submitTo = (run: ContinuedRun | undefined) => {
@@ -253,6 +254,16 @@ function createTarget({ body }: CreateCall, target: ResponseTarget): RequestTarg
     return { kind: 'after', runId: continued.at.runId }
   const isNewId = !continued && !isReplayed
   return { kind: 'create', spec: { source: 'api', ephemeral: isEphemeral }, history, isNewId }
+}
+
+/** The ids of items name their session, where words alone would fit several. */
+function hashItems(call: CreateCall, items: readonly PlacedItem[]): ConversationHashes {
+  const hashes = hashConversation(call, toSpokenMessages(items))
+  const last = items.findLast(({ one }) => isMessage(one) && one.role === 'assistant')
+  const sessionId = last && parseItemId(String(last.one.id ?? ''))?.sessionId
+  return hashes.answered && sessionId !== undefined
+    ? { ...hashes, answered: { ...hashes.answered, sessionId } }
+    : hashes
 }
 
 /**

@@ -26,7 +26,7 @@ const decisionShape = z.object({
   tool: z.string(),
   risk: z.string(),
   decision: z.enum(['asked', 'allowed', 'denied', 'refused']),
-  by: z.enum(['hardline', 'role', 'rule', 'grant', 'judge', 'person', 'mode', 'denials', 'nobody']),
+  by: z.enum(['hardline', 'role', 'rule', 'hook', 'grant', 'judge', 'person', 'mode', 'denials', 'nobody']),
   choice: z.string().nullable(),
   reason: z.string(),
   subject: z.string().describe('The command or path of the call. Secrets are masked.'),

@@ -111,6 +111,37 @@ describe.each(apis)('a workspace, with the API %s,', (api) => {
     expect([world.stored, bucket.objects.size]).toEqual([{ copies: [] }, 0])
   })
 
+  it('is restored from the copy before one whose content breaks off each time', async () => {
+    const { backend, box, engine, bucket } = open(api)
+    await backend.exec('echo older > a', T)
+    await box.save()
+    const [older = ''] = bucket.objects.keys()
+    await backend.exec('echo newer > a', T)
+    await box.save()
+    for (const key of bucket.objects.keys()) if (key !== older) bucket.broken.add(key)
+    engine.kill()
+    expect(await backend.exec('cat a', T)).toMatchObject({
+      stdout: 'older\n',
+      stderr: expect.stringContaining('is damaged'),
+    })
+    bucket.broken.add(older)
+    engine.kill()
+    expect((await backend.exec('echo on', T)).stderr).toContain('lost')
+    expect(await backend.exec('echo on', T)).toMatchObject({ stdout: 'on\n', stderr: '' })
+    expect(bucket.objects.size).toBe(0)
+  })
+
+  it('waits for a bucket of which all contents break off, and keeps its copies', async () => {
+    const { backend, box, engine, bucket } = open(api)
+    await backend.exec('echo kept > a', T)
+    await box.save()
+    engine.kill()
+    bucket.areAllBroken = true
+    await expect(backend.exec('cat a', T)).rejects.toMatchObject({ code: 'unavailable' })
+    bucket.areAllBroken = false
+    expect((await backend.exec('cat a', T)).stdout).toBe('kept\n')
+  })
+
   it('waits for a bucket that is down, and keeps its copies', async () => {
     const { backend, box, engine, bucket } = open(api)
     await backend.exec('echo kept > a', T)

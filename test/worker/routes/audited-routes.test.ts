@@ -19,13 +19,15 @@ type Case = {
   readonly path: (ids: Ids) => string
   readonly body?: (ids: Ids) => object
   /** Keeps ids of the answer for the next cases. */
-  readonly keep?: (answer: { readonly id: string }) => Record<string, string>
+  readonly keep?: (answer: { readonly id: string; readonly hash: string }) => Record<string, string>
 }
 
 const telegram = { bot_token: `123456:${'A'.repeat(35)}`, webhook_secret: 's'.repeat(40) }
 
 const skill = (name: string, text = 'Work.') => `---\nname: ${name}\ndescription: ${name}\n---\n\n${text}\n`
 const skillAddress = 'https://skills.example.org/SKILL.md'
+
+const pluginCode = (name: string) => `export const hooks = { post_tool_call: { run: () => '${name}' } }`
 
 /** In an order in which each finds what the ones before have made. */
 const audited: Readonly<Record<string, Case>> = {
@@ -77,6 +79,36 @@ const audited: Readonly<Record<string, Case>> = {
     by: 'tenant',
     path: () => '/api/mcp/servers/audited',
   },
+  'POST /api/plugins': {
+    kind: 'plugin.created',
+    by: 'tenant',
+    path: () => '/api/plugins',
+    body: () => ({ name: 'audited', code: pluginCode('one') }),
+    keep: ({ hash }) => ({ plugin: hash }),
+  },
+  'POST /api/plugins/{name}/approve': {
+    kind: 'plugin.approved',
+    by: 'tenant',
+    path: () => '/api/plugins/audited/approve',
+    body: ({ plugin }) => ({ hash: plugin }),
+  },
+  'PATCH /api/plugins/{name}': {
+    kind: 'plugin.changed',
+    by: 'tenant',
+    path: () => '/api/plugins/audited',
+    body: () => ({ code: pluginCode('two') }),
+  },
+  'POST /api/plugins/{name}/pause': {
+    kind: 'plugin.changed',
+    by: 'tenant',
+    path: () => '/api/plugins/audited/pause',
+  },
+  'POST /api/plugins/{name}/resume': {
+    kind: 'plugin.changed',
+    by: 'tenant',
+    path: () => '/api/plugins/audited/resume',
+  },
+  'DELETE /api/plugins/{name}': { kind: 'plugin.deleted', by: 'tenant', path: () => '/api/plugins/audited' },
   'POST /api/skills': {
     kind: 'skill.created',
     by: 'tenant',
@@ -374,7 +406,7 @@ it.each(Object.entries(audited))('%s writes an entry', async (name, { kind, by, 
   })
   const text = await response.text()
   expect(response.status, text).toBeLessThan(300)
-  if (keep) ids = { ...ids, ...keep(JSON.parse(text) as { id: string }) }
+  if (keep) ids = { ...ids, ...keep(JSON.parse(text) as { id: string; hash: string }) }
   const entries = await until(async () => {
     const found = await list(kind, key)
     return JSON.stringify(found[0]) === JSON.stringify(before) ? undefined : found

@@ -89,6 +89,11 @@ const stampOf = ({ id, title, pinned, archived, status, tags }: Session): string
 
 type FiltersProps = { readonly filter: Filter; readonly onChange: (filter: Filter) => void }
 
+const sources =
+  'web api cli acp telegram discord slack whatsapp line messenger instagram twilio_whatsapp rcs sms email webhook'.split(
+    ' ',
+  )
+
 const Filters = ({ filter, onChange }: FiltersProps) => (
   <div class="row filters" role="search">
     <label class="grow">
@@ -112,9 +117,7 @@ const Filters = ({ filter, onChange }: FiltersProps) => (
         ['', t('all')],
         ['!cron', t('chats')],
         ['cron', t('automation')],
-        ...['web', 'api', 'cli', 'acp', 'telegram', 'discord', 'slack', 'whatsapp', 'sms', 'email', 'webhook'].map(
-          (one) => [one, one] as const,
-        ),
+        ...sources.map((one) => [one, one] as const),
       ]}
       onChange={(source) => onChange({ ...filter, source })}
     />

@@ -59,7 +59,7 @@ export type ApprovalDecision = {
   readonly tool: string
   readonly risk: Risk
   readonly did: 'asked' | 'allowed' | 'denied' | 'refused'
-  readonly by: 'hardline' | 'role' | 'rule' | 'grant' | 'judge' | 'person' | 'mode' | 'denials' | 'nobody'
+  readonly by: 'hardline' | 'role' | 'rule' | 'hook' | 'grant' | 'judge' | 'person' | 'mode' | 'denials' | 'nobody'
   readonly choice?: ApprovalChoice
   /** The person or key that decided, as in the audit log. Absent: no person or key did. */
   readonly actor?: string

@@ -9,6 +9,7 @@ import {
   type ApprovalDecision,
   isRiskAbove,
 } from '#agent/core/permission/approval.ts'
+import type { HookRuling } from '#agent/core/hook.ts'
 import { othersLimit } from '#agent/core/permission/lost-rights.ts'
 import { hash53 } from '#agent/core/hash53.ts'
 import { maskSecrets } from '#agent/core/secrets/mask-secrets.ts'
@@ -30,6 +31,8 @@ export type JudgedCall = {
   readonly location: string
   /** The hash of the call that a person has allowed. */
   readonly granted?: string | undefined
+  /** What hooks have decided about the call. */
+  readonly hooked?: HookRuling | undefined
 }
 
 export type ApprovalPolicy = {
@@ -150,12 +153,19 @@ const checks: readonly ApprovalCheck[] = [
     const rule = rules.find(applies(call, 'deny'))
     return rule && refuse('rule', `a rule denies ${describe(rule)}`)
   },
+  ({ hooked }) => (hooked?.action === 'block' ? refuse('hook', hooked.reason ?? '') : undefined),
   (call) => (call.granted !== undefined && call.granted === hashCall(call) ? { do: 'run' } : undefined),
   (call, { decisions }) =>
     decisions.some(({ did, by, hash }) => did === 'denied' && by === 'person' && hash === hashCall(call))
       ? refuse('person', 'exactly this was denied before in this turn')
       : undefined,
   (call, policy) => (call.assessment.isUnjudged ? askPerson(call, policy) : undefined),
+  ({ hooked }, { unattended }) => {
+    if (hooked?.action !== 'approve') return undefined
+    const reason = hooked.reason ?? ''
+    if (unattended === undefined) return { do: 'ask', decision: { by: 'hook', reason } }
+    return refuse('nobody', `${reason}; it needs a person, and nobody is there to ask`)
+  },
   (call, policy) => (policy.rules.some(applies(call, 'ask')) ? decideByMode(call, policy) : undefined),
   (call, { rules }) => {
     if (call.assessment.verdict === 'allow') return { do: 'run' }

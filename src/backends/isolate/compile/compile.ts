@@ -5,9 +5,17 @@ import type { Compiled, CompiledLanguage } from '../protocol.ts'
 import { instrument, UnsupportedSyntax } from './instrument.ts'
 import { importableModules } from './importable-modules.ts'
 
-export function compile(source: string, language?: CompiledLanguage): Compiled {
+export const compile = (source: string, language?: CompiledLanguage): Compiled =>
+  compileWith(source, (script) => instrument(script, importableModules), language)
+
+/** `transformScript` gets JavaScript: the source itself, or the source without its types. */
+export function compileWith(
+  source: string,
+  transformScript: (script: string) => string,
+  language?: CompiledLanguage,
+): Compiled {
   if (language !== 'typescript') {
-    const plain = attempt(source)
+    const plain = attempt(source, transformScript)
     if (plain.ok || plain.isFinal) return plain
   }
   let script: string
@@ -17,14 +25,14 @@ export function compile(source: string, language?: CompiledLanguage): Compiled {
   } catch (error) {
     return { ok: false, error: syntaxError(error) }
   }
-  return attempt(script)
+  return attempt(script, transformScript)
 }
 
 type CompileAttempt = Compiled & { readonly isFinal?: boolean }
 
-function attempt(source: string): CompileAttempt {
+function attempt(source: string, transformScript: (script: string) => string): CompileAttempt {
   try {
-    return { ok: true, code: instrument(source, importableModules) }
+    return { ok: true, code: transformScript(source) }
   } catch (error) {
     if (error instanceof UnsupportedSyntax) return { ok: false, error: error.message, isFinal: true }
     if (error instanceof SyntaxError) return { ok: false, error: syntaxError(error) }

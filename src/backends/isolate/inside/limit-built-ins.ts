@@ -22,6 +22,11 @@ export function countMemory(bytes: number): void {
     throw new RangeError('Out of memory: the program allocates too much. Work in smaller pieces.')
 }
 
+/** Begins the count anew, for an isolate that runs one call after another. */
+export function resetMemory(): void {
+  totalBytes = 0
+}
+
 const countCells = (count: unknown): void => countMemory(Number(count) * 8)
 
 type BuiltInMethod = (this: unknown, ...args: unknown[]) => unknown

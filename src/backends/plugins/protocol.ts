@@ -1,0 +1,57 @@
+/** Defines the RPC interface of the isolate that runs the code of a plugin. */
+
+import type { ComputeLimits } from '../isolate/protocol.ts'
+
+/** One function of the plugin. */
+export type PluginTarget =
+  | { readonly kind: 'tool'; readonly name: string }
+  | { readonly kind: 'hook'; readonly name: string }
+
+export type PluginCall = {
+  readonly target: PluginTarget
+  /** The arguments of a tool, or the event of a hook. */
+  readonly input: unknown
+  /** Capabilities that are granted: `ctx` has no others. */
+  readonly capabilities: readonly Capability[]
+  readonly timeoutMs: number
+  readonly limits: ComputeLimits
+}
+
+export type Capability = 'fetch' | 'kv' | 'llm'
+
+/** `value`: plain data. `isOver`: the code used up its time, and the isolate is not used again. */
+export type PluginAnswer = (
+  | { readonly ok: true; readonly value: unknown }
+  | { readonly ok: false; readonly error: string; readonly isOver?: boolean }
+) & {
+  /** The texts that the code has logged. */
+  readonly logs?: readonly string[]
+}
+
+export type PluginRequest = {
+  readonly method?: string | undefined
+  readonly headers?: Readonly<Record<string, string>> | undefined
+  readonly body?: string | undefined
+}
+
+export type PluginResponse = {
+  readonly status: number
+  readonly headers: Readonly<Record<string, string>>
+  readonly text: string
+}
+
+export type KvRequest =
+  | { readonly do: 'get' | 'delete'; readonly key: string }
+  | { readonly do: 'put'; readonly key: string; readonly value: unknown }
+  | { readonly do: 'list'; readonly prefix: string }
+
+export type LlmRequest = { readonly prompt: string; readonly system?: string; readonly max_tokens?: number }
+
+/** The capabilities of a running call. After its end all of them fail. Errors are told as values. */
+export type PluginHost = {
+  readonly fetch: (url: string, request: PluginRequest) => Promise<Told<PluginResponse>>
+  readonly kv: (request: KvRequest) => Promise<Told<unknown>>
+  readonly llm: (request: LlmRequest) => Promise<Told<string>>
+}
+
+export type Told<Value> = { readonly value: Value } | { readonly error: string }

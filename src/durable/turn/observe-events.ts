@@ -1,0 +1,29 @@
+/** Tells plugins what has happened in a session, beside the turn. */
+
+import type { SessionEvent } from '#agent/core/event.ts'
+import { observers } from '#agent/core/hook.ts'
+import type { PluginHooks } from '#durable/tenant/plugins/plugin-hooks.ts'
+import type { TurnSession } from './turn-session.ts'
+
+/** One after another, in the order of the events. Nothing waits for them. */
+export function observeEvents(session: TurnSession, events: readonly SessionEvent[]): void {
+  const hooks = session.tenant.plugins?.hooks
+  if (!hooks?.has(...observers)) return
+  // Read now: more may be written before the part is loaded.
+  const isFirst = session.store.lastMessageSeq() <= 1
+  session.runInBackground(tell(session, hooks, events, isFirst))
+}
+
+async function tell(
+  { sessionId, toolRuntime }: TurnSession,
+  hooks: PluginHooks,
+  events: readonly SessionEvent[],
+  isFirst: boolean,
+): Promise<void> {
+  const { observe } = await import('#agent/plugins/observed-events.ts')
+  for (const event of events)
+    for (const { hook, data } of observe(event, isFirst)) {
+      const { run_id: runId, at } = event
+      await hooks.observe(hook, { ...data, at }, { sessionId, runId, model: toolRuntime.model })
+    }
+}
