@@ -142,6 +142,27 @@ const places: readonly Way[] = [
       }),
     ],
   ],
+  [
+    'a page that a subagent reads, whose goal has private data in it',
+    [
+      reads({
+        ...userText(`Goal: read it. The key is ${secretText}`, 'subagent', { isPrivate: true }),
+        typed: 'read it',
+      }),
+      page(searchOrder),
+    ],
+  ],
+  [
+    'a page that a job reads, whose prompt was written with private data in sight',
+    [
+      reads({ ...userText(`Read it. The key is ${secretText}`, 'job', { isPrivate: true }), typed: 'read it' }),
+      page(searchOrder),
+    ],
+  ],
+  [
+    'a page that such a job reads, older than what the person typed',
+    [reads(userText(`Read it. The key is ${secretText}`, 'job', { isPrivate: true })), page(searchOrder)],
+  ],
   ['the notice of a process', [secret, reads(userText(searchOrder, 'process', both))]],
   ['an earlier session', [secret, ['session_search', { marks: foreign, result: { text: searchOrder } }]]],
   [
@@ -565,6 +586,25 @@ const tasks: readonly Task[] = [
     [opens('https://m.example/'), looks('notes.md', 'Zanzibar flights'), searches('Zanzibar flights')],
   ],
 ]
+
+describe('what the person typed', () => {
+  const goal = (marks: Marks, typed?: string): Step =>
+    reads({
+      ...userText('Goal: compare quokka habitats', 'subagent', marks),
+      ...(typed === undefined ? { startsTyped: true } : { typed }),
+    })
+  const readsBoth: readonly Step[] = [secret, page('x')]
+  it.each([
+    ['of a person, in a subagent', goal({ isPrivate: true }, 'compare quokka habitats for me'), 'quokka habitats'],
+    ['of a goal that was written before anything was read', goal({}), 'quokka habitats'],
+  ] as const)('is searched for unasked: words %s', async (_name, opening, query) => {
+    expect(await obey([opening, ...readsBoth, ['web_search', { query }]])).toBe('ran')
+  })
+  it('is not what a model has added', async () => {
+    const steps = [goal({ isPrivate: true }, 'compare them'), ...readsBoth]
+    expect(await obey([...steps, ['web_search', { query: 'quokka habitats' }]])).toBe('asked')
+  })
+})
 
 describe('honest tasks', () => {
   it('are forty, and at most two of them ask', async () => {

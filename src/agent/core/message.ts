@@ -93,6 +93,8 @@ export type UserMessage = {
   readonly marks?: Marks
   /** The first part of a marked message is what its sender typed. */
   readonly startsTyped?: true
+  /** Of a message that a model has written: what the person had typed before. Models do not get it. */
+  readonly typed?: string
 }
 export type AssistantMessage = {
   readonly role: 'assistant'

@@ -39,6 +39,7 @@ import { SessionBilling } from '#durable/tenant/billing/session-billing.ts'
 import { stricter } from '#durable/tenant/effective-limits.ts'
 import { effectiveSettings } from '#durable/tenant/tenant-snapshot.ts'
 import type { TenantDO } from '#durable/tenant/tenant-object.ts'
+import { typedBy } from '#agent/untrusted/typed-text.ts'
 import { fetchPromptMaterial, loadPromptMaterial } from '#durable/tenant/fetch-prompt-material.ts'
 import { Driver } from '#durable/turn/driver.ts'
 import { PendingList } from '#durable/turn/pending-list.ts'
@@ -365,6 +366,7 @@ export class Session implements TurnSession {
       tenantTools: () => this.tenant.tools,
       deferTools: () => this.tenant.mcp?.defer ?? this.tenant.plugins?.defer,
       plugins: () => this.tenant.plugins,
+      typed: () => typedBy(this.store.transcript()),
       window: () =>
         this.promptModel(this.store.current()?.options.model ?? this.meta.model ?? undefined)?.contextWindow,
     })

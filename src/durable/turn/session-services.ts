@@ -67,6 +67,8 @@ export type ToolRuntimeOptions = {
   /** Of the tenant: the settings say which of them commands get. */
   readonly secrets: () => OpenedSecrets
   readonly updateMeta: (change: Partial<SessionMetadata>) => void
+  /** What the person has typed in the conversation. */
+  readonly typed: () => string
   /** Read at each use: they exist after this. */
   readonly subagents: () => Subagents
   readonly runInBackground: (work: Promise<unknown>) => void
@@ -182,7 +184,7 @@ export class SessionServices {
   }
 
   #createServices(): Omit<Services, 'programs'> {
-    const { env, tenantId, sessionId, meta, updateMeta, subagents, media } = this.#options
+    const { env, tenantId, sessionId, meta, updateMeta, subagents, media, typed } = this.#options
     const documents = openDocuments({ loader: this.#loader, owner: `${tenantId}/${sessionId}` })
     return {
       backend: this.backend,
@@ -203,7 +205,7 @@ export class SessionServices {
         policy: loadShellPolicy,
       },
       processes: this.processes,
-      jobs: createSessionJobs({ env, tenantId, sessionId, chat: () => meta().origin }),
+      jobs: createSessionJobs({ env, tenantId, sessionId, chat: () => meta().origin, typed }),
       skills: this.skills,
       memory: createSessionMemory({
         env,

@@ -3,9 +3,10 @@
  * neither does an address that stands somewhere word for word.
  */
 
-import { isPublic, noMarks } from '#agent/core/marks.ts'
+import { isPublic } from '#agent/core/marks.ts'
 import { type Message, textIn } from '#agent/core/message.ts'
-import { marksOfMessage, readText } from '#agent/untrusted/result-marks.ts'
+import { marksOfMessage } from '#agent/untrusted/result-marks.ts'
+import { typedIn } from '#agent/untrusted/typed-text.ts'
 
 export type KnownTexts = {
   /** The person has typed the address, or a host with nothing behind it. */
@@ -27,7 +28,7 @@ export function collectTexts(messages: readonly Message[]): KnownTexts {
   const typed = messages.map(typedIn).filter(Boolean).join('\n')
   const [shown, own] = [isPublic, isOwn].map((isWanted) =>
     messages
-      .filter((message) => message.role === 'tool' && isWanted(marksOfMessage(message)))
+      .filter((message) => isRead(message) && isWanted(marksOfMessage(message)))
       .map((message) => textIn(message).slice(0, maxTextChars))
       .join('\n'),
   ) as [string, string]
@@ -41,29 +42,13 @@ export function collectTexts(messages: readonly Message[]): KnownTexts {
   }
 }
 
+/** Results, and what another model has written for this one. */
+const isRead = (message: Message): boolean =>
+  message.role === 'tool' || (message.role === 'user' && (message.source === 'subagent' || message.source === 'job'))
+
 /** Private text that nobody outside could have dictated: it was written before anything foreign was read. */
 const isOwn = ({ isForeign, isPrivate }: ReturnType<typeof marksOfMessage>): boolean =>
   isPrivate === true && isForeign !== true
-
-const typedSources: ReadonlySet<string | undefined> = new Set([undefined, 'goal', 'heartbeat', 'loop', 'job'])
-
-function typedIn(message: Message): string {
-  if (message.role === 'tool') return message.name === 'clarify' ? answerIn(textIn(message)) : ''
-  if (message.role !== 'user') return ''
-  const [first] = message.content
-  if (message.startsTyped) return first?.type === 'text' ? first.text : ''
-  const { isForeign } = message.marks ?? noMarks
-  return isForeign || !typedSources.has(message.source) ? '' : textIn(message)
-}
-
-/** The result has the question too, which the model has written. */
-function answerIn(text: string): string {
-  try {
-    return readText(JSON.parse(text), 'user_response')
-  } catch {
-    return ''
-  }
-}
 
 // --- words
 

@@ -82,7 +82,12 @@ export type JobChange = z.infer<typeof jobChangeSchema>
 export type NewJob = z.infer<typeof newJobSchema>
 
 /** The conversation that made the job. */
-export type JobOrigin = { readonly sessionId: string; readonly chat?: ChatOrigin }
+export type JobOrigin = {
+  readonly sessionId: string
+  readonly chat?: ChatOrigin
+  /** What the person had typed when the model made the job. */
+  readonly typed?: string
+}
 
 /** The work of a job. A run keeps a copy, so that a change of the job does not reach it. */
 export type JobPlan = {

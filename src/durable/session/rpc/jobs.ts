@@ -20,7 +20,8 @@ import { narrowByRoles } from '#agent/core/permission/roles.ts'
 import type { OrderedAction } from '#tools/judge-action.ts'
 import { failpoint } from '#durable/platform/failpoint.ts'
 import { redactorFor } from '#durable/platform/redaction.ts'
-import { userText } from '#agent/core/message.ts'
+import type { Marks } from '#agent/core/marks.ts'
+import { type UserMessage, userText } from '#agent/core/message.ts'
 import type { createRunEnded } from '#agent/loop/announce.ts'
 import { fetchTenantSnapshot } from '#durable/tenant/tenant-snapshot.ts'
 import { sessionMarks } from '#durable/turn/turn-marks.ts'
@@ -247,8 +248,14 @@ async function openJobSession(
   return session
 }
 
+/** A prompt that a model has written with private data in sight is not the text of the person. */
+const openingOf = ({ text, typed = '' }: JobPrompt, marks: Marks): UserMessage => ({
+  ...userText(text, 'job', marks),
+  ...((marks.isPrivate || marks.isForeign) && { typed }),
+})
+
 async function startJob(session: Session, env: Env, authority: Authority, prompt: JobPrompt): Promise<StartOutcome> {
-  const { runId, text, instructions, maxTurns } = prompt
+  const { runId, instructions, maxTurns } = prompt
   if (session.meta.oneShot) session.updateMeta({ oneShot: undefined })
   const outcome = await submit(
     session,
@@ -257,7 +264,7 @@ async function startJob(session: Session, env: Env, authority: Authority, prompt
       authority,
       runId,
       tenant: await fetchTenantSnapshot(env, session.tenantId),
-      message: userText(text, 'job', marksOfAuthority(authority)),
+      message: openingOf(prompt, marksOfAuthority(authority)),
       options: { instructions, ...(maxTurns !== undefined && { maxTurns }) },
       busyMode: 'queue',
       idempotency: 'repeat',

@@ -220,18 +220,18 @@ function getOutcome(submitted: Submitted | undefined): SubagentStart {
   }
 }
 
-/** A goal that was written before anything foreign was read counts as typed: nobody outside has dictated it. */
-const openingOf = (text: string, marks: Marks): UserMessage => ({
+/** A goal counts as typed when its model had read nothing. Else the person has typed only their own words. */
+const openingOf = (text: string, typed: string, marks: Marks): UserMessage => ({
   ...userText(text, 'subagent', marks),
-  ...(!marks.isForeign && { startsTyped: true }),
+  ...(marks.isForeign || marks.isPrivate ? { typed } : { startsTyped: true }),
 })
 
-const createCommand = ({ authority, runId, tenant, message, options, spec }: ChildStart): RequestSubmission => ({
+const createCommand = ({ authority, runId, tenant, message, typed, options, spec }: ChildStart): RequestSubmission => ({
   kind: 'request',
   authority,
   runId,
   tenant,
-  message: openingOf(message, marksOfAuthority(authority)),
+  message: openingOf(message, typed, marksOfAuthority(authority)),
   options,
   busyMode: 'queue',
   // Every attempt to start has the same run id.

@@ -9,6 +9,7 @@ import { renderGoal, renderInstructions } from '#agent/policy/subagent/instructi
 import { subagentLimits } from '#agent/policy/subagent/limits.ts'
 import type { SubagentLimits } from '#agent/core/subagent.ts'
 import { sessionUsage } from '#durable/storage/session-record.ts'
+import { typedBy } from '#agent/untrusted/typed-text.ts'
 import { hasWorkspaceFiles } from '#durable/storage/storage-usage.ts'
 import { stricter } from '#durable/tenant/effective-limits.ts'
 import type { TenantSnapshot } from '#durable/tenant/tenant-snapshot.ts'
@@ -44,7 +45,7 @@ export function inNameOf({ sessionId }: Pick<Session, 'sessionId'>, authority: A
 }
 
 export function createStart(session: Session, row: ChildRow, tenant: TenantSnapshot, grant: SubagentGrant): ChildStart {
-  const { meta, settings, sql, sessionId, toolRuntime } = session
+  const { meta, settings, sql, sessionId, store, toolRuntime } = session
   const { task, runId } = row
   const { maxConcurrent, maxDepth, depth } = limitsOf(session)
   const own = { maxConcurrent, maxDepth, depth: depth + 1 }
@@ -66,6 +67,7 @@ export function createStart(session: Session, row: ChildRow, tenant: TenantSnaps
     tenant,
     spec,
     message: renderGoal(task, toolRuntime.backend.capabilities.root),
+    typed: typedBy(store.transcript()),
     options: {
       instructions: renderInstructions(task, own),
       ...(schema && { answerFormat: { type: 'json_schema', name: 'report', schema } }),

@@ -191,6 +191,7 @@ async function startTurn(context: JobRunContext, claimed: OpenRun, material: Mat
   const outcome = await context.sessionOf(sessionId).start(authority, jobSession(run), {
     runId,
     text: renderPrompt(plan.prompt, material),
+    ...(plan.origin?.typed !== undefined && { typed: plan.origin.typed }),
     instructions: jobInstructions,
     ...(plan.maxTurns !== undefined && { maxTurns: plan.maxTurns }),
   })

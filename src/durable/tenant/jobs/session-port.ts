@@ -34,6 +34,8 @@ export type ScriptOutcome =
 export type JobPrompt = {
   readonly runId: string
   readonly text: string
+  /** Of the person, when a model has made the job. */
+  readonly typed?: string
   readonly instructions: string
   readonly maxTurns?: number
 }

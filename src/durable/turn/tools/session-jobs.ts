@@ -12,21 +12,22 @@ export type SessionJobsOptions = {
   readonly sessionId: string
   /** The chat of the session. */
   readonly chat: () => ChatOrigin | undefined
+  /** What the person has typed in this conversation. */
+  readonly typed: () => string
 }
 
 /** The model sees these at most. */
 const maxListed = 50
 const jobIdChars = 12
 
-export function createSessionJobs({ env, tenantId, sessionId, chat }: SessionJobsOptions): JobScheduler {
+export function createSessionJobs({ env, tenantId, sessionId, chat, typed }: SessionJobsOptions): JobScheduler {
   const stub = () => tenantStub(env, tenantId).jobs
   return {
     create: async (authority, fields, key) => {
       const origin = chat()
       const id = (await hashParts([key])).slice(0, jobIdChars)
-      return getAnswer(
-        await stub().create(authority, fields, { id, origin: { sessionId, ...(origin && { chat: origin }) } }),
-      )
+      const made = { sessionId, ...(origin && { chat: origin }), typed: typed() }
+      return getAnswer(await stub().create(authority, fields, { id, origin: made }))
     },
     update: async (authority, reference, fields) => getAnswer(await stub().update(authority, reference, fields)),
     change: async (authority, reference, to) =>
