@@ -1,23 +1,28 @@
 /**
  * Defines the Durable Object that receives the messages of a connection whose platform does not send them by webhook: it
- * keeps a socket (Discord, Slack), or asks for them (Telegram). The code of each is loaded with its first use.
+ * keeps a socket (Slack), asks for them (Telegram), or has its socket in an object that several bots share (Discord). The
+ * code of each is loaded with its first use.
  */
 
 import { DurableObject } from 'cloudflare:workers'
 import { withLogContext } from '#durable/platform/log-context.ts'
 import { inJurisdiction } from '#durable/platform/jurisdiction.ts'
 import { redactLogs } from '#durable/platform/log-redaction.ts'
-import type { GatewaySocket } from './gateway-socket.ts'
+import { isGatewayBots } from '#durable/platform/addresses.ts'
+import type { GatewayState } from '#channels/discord/gateway-protocol.ts'
+import type { GatewayBots, GatewayPlace } from './gateway-bots.ts'
 import type { ReceivingBy } from './keep-socket.ts'
 import type { EventSocket } from './event-socket.ts'
+import type { ReceiverOwner } from './receiver.ts'
 import type { UpdatePoller } from './update-poller.ts'
 
-type Receiver = GatewaySocket | EventSocket | UpdatePoller
+type Receiver = GatewayPlace | EventSocket | UpdatePoller
 
 type StartedConnection = { readonly id: string; readonly tenantId: string; readonly by?: ReceivingBy }
 
 export class ConnectionDO extends DurableObject<Env> {
   #receiver: Promise<Receiver> | undefined
+  #bots: Promise<GatewayBots> | undefined
 
   constructor(ctx: DurableObjectState, env: Env) {
     super(ctx, inJurisdiction(env))
@@ -38,7 +43,30 @@ export class ConnectionDO extends DurableObject<Env> {
   }
 
   override async alarm(): Promise<void> {
-    await this.#logged(async () => (await this.#load()).handleAlarm())
+    const load = () => (isGatewayBots(this.ctx.id.name) ? this.#loadBots() : this.#load())
+    await this.#logged(async () => (await load()).handleAlarm())
+  }
+
+  // --- an object that keeps the sockets of several bots
+
+  async admitBot(owner: ReceiverOwner, gateway?: GatewayState): Promise<boolean> {
+    return this.#logged(async () => (await this.#loadBots()).admit(owner, gateway))
+  }
+
+  async watchBot(owner: ReceiverOwner): Promise<boolean> {
+    return this.#logged(async () => (await this.#loadBots()).watch(owner))
+  }
+
+  async releaseBot(id: string, detail: string): Promise<void> {
+    await this.#logged(async () => (await this.#loadBots()).release(id, detail))
+  }
+
+  async botStatus(id: string) {
+    return (await this.#loadBots()).getStatus(id)
+  }
+
+  #loadBots(): Promise<GatewayBots> {
+    return (this.#bots ??= import('./gateway-bots.ts').then(({ GatewayBots: Bots }) => new Bots(this.ctx, this.env)))
   }
 
   /** Log entries have the tenant, which the name of the object (`t/TENANT/c/ID`) begins with. */
@@ -52,7 +80,7 @@ export class ConnectionDO extends DurableObject<Env> {
   }
 
   async #open(by: ReceivingBy): Promise<Receiver> {
-    if (by === 'gateway') return new (await import('./gateway-socket.ts')).GatewaySocket(this.ctx, this.env)
+    if (by === 'gateway') return new (await import('./gateway-bots.ts')).GatewayPlace(this.ctx, this.env)
     this.ctx.storage.kv.put('by', by)
     if (by === 'socket') return new (await import('./event-socket.ts')).EventSocket(this.ctx, this.env)
     return new (await import('./update-poller.ts')).UpdatePoller(this.ctx, this.env)

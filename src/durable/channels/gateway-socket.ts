@@ -18,6 +18,7 @@ import {
   openSocket,
   pauseAfter,
   type ReceiverOwner,
+  type ReceiverState,
   type ReceiverStatus,
   watchMs,
 } from './receiver.ts'
@@ -30,7 +31,7 @@ type FoundAddress =
   | { readonly kind: 'retry'; readonly detail: string; readonly pauseMs?: number }
   | { readonly kind: 'stop'; readonly detail: string }
 
-type StoredSocket = {
+export type StoredGateway = {
   readonly owner: ReceiverOwner
   readonly status: 'running' | 'stopped'
   readonly detail: string
@@ -47,12 +48,12 @@ const maxRejections = 5
 /** Then the address to resume at may be the reason. */
 const maxResumeFailures = 3
 const maxCachedChannels = 1_000
-const key = 'gateway'
+export const gatewayKey = 'gateway'
 
 export class GatewaySocket {
-  readonly #ctx: DurableObjectState
+  readonly #state: ReceiverState
   readonly #env: Env
-  #stored: StoredSocket | undefined
+  #stored: StoredGateway | undefined
   #socket: WebSocket | undefined
   /** Changes when the socket is closed, also by `start` and `stop`. Work that was waiting then must change nothing. */
   #epoch = 0
@@ -64,16 +65,17 @@ export class GatewaySocket {
   readonly #roles = new OwnRoles()
   readonly #channels = new Map<string, GatewayRequest['channel']>()
 
-  constructor(ctx: DurableObjectState, env: Env) {
-    this.#ctx = ctx
+  constructor(state: ReceiverState, env: Env) {
+    this.#state = state
     this.#env = env
-    this.#stored = ctx.storage.kv.get<StoredSocket>(key)
+    this.#stored = state.read<StoredGateway>()
   }
 
-  async start(owner: ReceiverOwner): Promise<void> {
+  /** `resumed`: a session that began in another object. */
+  async start(owner: ReceiverOwner, resumed?: protocol.GatewayState): Promise<void> {
     // Its secrets may be new.
     forgetConnection(owner.id)
-    const { gateway = protocol.newGatewayState } = this.#stored ?? {}
+    const gateway = resumed ?? this.#stored?.gateway ?? protocol.newGatewayState
     this.#closeSocket(protocol.resumableClose)
     this.#store({ owner, status: 'running', detail: 'connecting', failures: 0, gateway })
     await this.#arm(0)
@@ -83,7 +85,7 @@ export class GatewaySocket {
     const stored = this.#stored
     if (stored) this.#store({ ...stored, status: 'stopped', detail })
     this.#closeSocket(1_000)
-    await this.#ctx.storage.deleteAlarm()
+    await this.#state.deleteAlarm()
   }
 
   getStatus(): ReceiverStatus {
@@ -216,7 +218,7 @@ export class GatewaySocket {
     if (!connection) return true
     const bots = [userId, connection.secrets['application_id']].flatMap((id) => id ?? [])
     const url = new URL(connection.webhookUrl)
-    const context = { env: this.#env, runInBackground: (work: Promise<unknown>) => this.#ctx.waitUntil(work) }
+    const context = { env: this.#env, runInBackground: (work: Promise<unknown>) => this.#state.waitUntil(work) }
     try {
       const channel = await this.#findChannel(connection, data)
       const roles = await this.#roles.find(connection, data, userId)
@@ -233,7 +235,7 @@ export class GatewaySocket {
   }
 
   /** Resuming makes Discord send it again. One that never succeeds must not block all others. */
-  async #reject(seq: number | null, stored: StoredSocket): Promise<void> {
+  async #reject(seq: number | null, stored: StoredGateway): Promise<void> {
     const times = stored.rejected?.seq === seq ? stored.rejected.times + 1 : 1
     if (times >= maxRejections) {
       log.error('gateway.event_dropped', 'An event of the gateway was given up.', { attempts: times })
@@ -282,7 +284,7 @@ export class GatewaySocket {
     const beat = () => {
       const { gateway } = this.#stored ?? {}
       if (!this.#socket || !gateway) return
-      if (!this.#isAcknowledged) return this.#ctx.waitUntil(this.#reconnect(gateway, 0))
+      if (!this.#isAcknowledged) return this.#state.waitUntil(this.#reconnect(gateway, 0))
       this.#isAcknowledged = false
       this.#send(protocol.renderHeartbeat(gateway))
       this.#stopHeartbeat = clock.schedule(intervalMs, beat)
@@ -325,12 +327,12 @@ export class GatewaySocket {
     closeQuietly(socket, code)
   }
 
-  #store(stored: StoredSocket): void {
+  #store(stored: StoredGateway): void {
     this.#stored = stored
-    this.#ctx.storage.kv.put(key, stored)
+    this.#state.write(stored)
   }
 
-  #arm = (pauseMs: number): Promise<void> => this.#ctx.storage.setAlarm(clock.now() + pauseMs)
+  #arm = (pauseMs: number): Promise<void> => this.#state.setAlarm(clock.now() + pauseMs)
 }
 
 function readAddress(result: Readonly<Record<string, unknown>>, isOfficial: boolean): FoundAddress {

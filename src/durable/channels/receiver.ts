@@ -8,6 +8,15 @@ import { loadConnection, type LoadedConnection } from '#durable/tenant/channels/
 
 export type ReceiverOwner = { readonly id: string; readonly tenantId: string }
 
+/** What a receiver stores, and its alarm. Several receivers may share the object behind it. */
+export type ReceiverState = {
+  readonly read: <Stored>() => Stored | undefined
+  readonly write: (stored: unknown) => void
+  readonly setAlarm: (at: number) => Promise<void>
+  readonly deleteAlarm: () => Promise<void>
+  readonly waitUntil: (work: Promise<unknown>) => void
+}
+
 /** `isOpen`: messages arrive now. `detail` says why they do not. */
 export type ReceiverStatus = {
   readonly status: 'running' | 'stopped'

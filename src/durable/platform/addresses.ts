@@ -32,6 +32,12 @@ export const connectionStub = ({ CONNECTION }: Pick<Env, 'CONNECTION'>, tenantId
   CONNECTION &&
   retryCalls(() => CONNECTION.getByName(`${rootOf(tenantId)}/c/${connectionId}`), repeatableConnectionCalls)
 
+/** An object of the same class that keeps the sockets of several bots of the tenant. */
+export const gatewayBotsStub = ({ CONNECTION }: Pick<Env, 'CONNECTION'>, tenantId: string, object: number) =>
+  CONNECTION && retryCalls(() => CONNECTION.getByName(`${rootOf(tenantId)}/b/${object}`), repeatableConnectionCalls)
+
+export const isGatewayBots = (name: string | undefined): boolean => name?.split('/')[2] === 'b'
+
 /** `blobPrefix('a', 'uploads')` is `t/a/uploads/`. Without folders it covers all files of the tenant. */
 export const blobPrefix = (tenantId: string, ...folders: readonly string[]): string =>
   [rootOf(tenantId), ...folders, ''].join('/')

@@ -174,4 +174,12 @@ export const repeatableTenantCalls: RepeatableCalls = {
 }
 
 /** Starting and stopping replace the state of the socket. */
-export const repeatableConnectionCalls: RepeatableCalls = listCalls(['start', 'stop', 'getStatus'])
+export const repeatableConnectionCalls: RepeatableCalls = listCalls([
+  'start',
+  'stop',
+  'getStatus',
+  'admitBot',
+  'watchBot',
+  'releaseBot',
+  'botStatus',
+])

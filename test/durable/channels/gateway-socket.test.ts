@@ -22,7 +22,9 @@ async function createBot(replies: readonly Reply[], api = createDiscordApi()) {
   })
   expect(status).toBe(201)
   const findObject = () => env.CONNECTION!.getByName(`t/${tenantId}/c/${body.id}`)
-  return { api, scripted, key, tenantId, channel: body.id, object: findObject(), findObject }
+  /** The object that keeps its socket. */
+  const findKeeper = () => env.CONNECTION!.getByName(`t/${tenantId}/b/0`)
+  return { api, scripted, key, tenantId, channel: body.id, object: findObject(), findKeeper }
 }
 
 const linkOf = async (api: DiscordApi, n = 0): Promise<GatewayLink> => {
@@ -126,12 +128,14 @@ describe('the gateway of Discord', () => {
   })
 
   it('resumes after the object was evicted', async () => {
-    const { api, object, findObject } = await createBot([])
+    const { api, object, findKeeper } = await createBot([])
     const first = await linkOf(api)
     first.send({ op: 0, s: 7, t: 'READY', d: ready })
     await until(async () => (await object.getStatus()).detail === 'connected')
-    await runInDurableObject(object, (_instance, state) => state.abort('evicted by a test')).catch(() => undefined)
-    await runInDurableObject(findObject(), (instance) => instance.alarm())
+    await runInDurableObject(findKeeper(), (_instance, state) => state.abort('evicted by a test')).catch(
+      () => undefined,
+    )
+    await runInDurableObject(findKeeper(), (instance) => instance.alarm())
     const second = await linkOf(api, 1)
     expect(second.received[0]).toMatchObject({ op: 6, d: { seq: 7 } })
   })
@@ -163,10 +167,10 @@ describe('the gateway of Discord', () => {
   it('tries again when the API is busy', async () => {
     const api = createDiscordApi()
     api.gatewayFailure = () => discordError(503, 0, 'busy')
-    const { object } = await createBot([], api)
+    const { findKeeper } = await createBot([], api)
     await until(() => api.callsTo('gateway/bot').length > 0)
     api.gatewayFailure = undefined
-    await runInDurableObject(object, (instance) => instance.alarm())
+    await runInDurableObject(findKeeper(), (instance) => instance.alarm())
     expect((await linkOf(api)).received[0]).toMatchObject({ op: 2 })
   })
 

@@ -67,7 +67,7 @@ export function renderChatBody(request: ModelRequest, quirks: Quirks = {}): Uint
   const indexes = all.slice(stableCount).map((_message, i) => stableCount + i)
   const marked = new Set(mark ? indexes.filter((at) => isMarkable(all[at])).slice(-maxMessageMarks) : [])
   const render = (at: number): string => `,${renderMessageAt(all, at, style, marked.has(at) ? mark : undefined)}`
-  return prefix.toBytesWith(`${indexes.map(render).join('')}]}`)
+  return stablePrefixes.render(transcript, prefix, [...indexes.map(render), ']}'])
 }
 
 /** Providers accept four cache marks. The system message has one. */
@@ -95,7 +95,7 @@ type ChatPrefixParts = {
   readonly stableCount: number
 }
 
-function encodeStablePrefix({ head, style, transcript, stableCount }: ChatPrefixParts): Utf8Builder {
+function encodeStablePrefix({ head, style, transcript, stableCount }: ChatPrefixParts): ChatPrefix {
   let prefix = stablePrefixes.get(transcript)
   let first = ''
   if (prefix?.head !== head || prefix.style !== style || prefix.messageCount > stableCount) {
@@ -114,12 +114,11 @@ function encodeStablePrefix({ head, style, transcript, stableCount }: ChatPrefix
   }
   prefix.messageCount = stableCount
   if (batch.length > 1 || batch[0]) prefix.bytes.append(batch.join(','))
-  stablePrefixes.set(transcript, prefix)
-  return prefix.bytes
+  return prefix
 }
 
-/** A long history is encoded in a few batches, not message by message. */
-const maxBatchChars = 4 * 1024 * 1024
+/** A long history is encoded in batches, not message by message. A message with an image is one of its own. */
+const maxBatchChars = 256 * 1024
 
 // Renders everything before the conversation in a chat completion: model, tools, options and system message.
 

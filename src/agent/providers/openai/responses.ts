@@ -57,8 +57,9 @@ export function renderResponsesBody(request: ModelRequest, quirks: Quirks = {}, 
   const systemItem = renderSystemItem(request.system, quirks)
   const head = `${renderHead(request, quirks, transcript[0])},"input":[${systemItem}`
   const prefix = encodeStablePrefix({ head, hasItems: systemItem !== '', transcript, render })
-  const end = appendMessages(transcript.slice(-1), createTrailingMessages(request)).map(render).join('')
-  return prefix.bytes.toBytesWith(`${prefix.hasItems ? end : end.slice(1)}]}`)
+  const end = appendMessages(transcript.slice(-1), createTrailingMessages(request)).map(render).filter(Boolean)
+  const items = prefix.hasItems ? end : end.map((item, at) => (at ? item : item.slice(1)))
+  return stablePrefixes.render(transcript, prefix, [...items, ']}'])
 }
 
 /** Limits the tools that the provider runs in one call. */
@@ -183,7 +184,6 @@ function encodeStablePrefix({ head, hasItems, transcript, render }: ResponsesPre
     prefix.bytes.append(prefix.hasItems ? items : items.slice(1))
     prefix.hasItems ||= items !== ''
   }
-  stablePrefixes.set(transcript, prefix)
   return prefix
 }
 

@@ -58,7 +58,8 @@ export function renderAlternatingBody(parts: BodyParts, renderer: BlockRenderer)
   if (!stableCount && groups[0]?.role !== 'user') groups.unshift(renderOpening(renderer))
   // Many models refuse a request that ends with an assistant message.
   if (groups.at(-1)?.role === 'assistant') groups.push({ role: 'user', blocks: renderer.render(userText('Go on.')) })
-  return prefix.toBytesWith(`${stableCount ? ',' : ''}${groups.map(renderGroup).join(',')}${foot}`)
+  const rendered = groups.flatMap((group, at) => [at || stableCount ? ',' : '', ...renderGroup(group)])
+  return stablePrefixes.render(transcript, prefix, [...rendered, foot])
 }
 
 const renderOpening = (renderer: BlockRenderer): BlockGroup => ({
@@ -82,23 +83,35 @@ function encodeStablePrefix(
   transcript: readonly Message[],
   stableCount: number,
   renderer: BlockRenderer,
-): Utf8Builder {
+): BodyPrefix {
   let prefix = stablePrefixes.get(transcript)
   if (prefix?.head !== head || prefix.renderer !== renderer || prefix.messageCount > stableCount) {
     prefix = { head, renderer, bytes: new Utf8Builder(), messageCount: 0 }
     prefix.bytes.append(head)
   }
   if (prefix.messageCount < stableCount) appendStableGroups(prefix, transcript, stableCount)
-  stablePrefixes.set(transcript, prefix)
-  return prefix.bytes
+  return prefix
 }
 
+/** Renders and encodes group by group: a conversation with images would else be held several times. */
 function appendStableGroups(prefix: BodyPrefix, transcript: readonly Message[], stableCount: number): void {
-  const { renderer } = prefix
-  const groups = appendToGroups([], transcript.slice(prefix.messageCount, stableCount), renderer)
-  if (!prefix.messageCount && groups[0]?.role !== 'user') groups.unshift(renderOpening(renderer))
-  prefix.bytes.append(`${prefix.messageCount ? ',' : ''}${groups.map(renderGroup).join(',')}`)
-  prefix.messageCount = stableCount
+  const { renderer, bytes } = prefix
+  while (prefix.messageCount < stableCount) {
+    const from = prefix.messageCount
+    const end = findGroupEnd(transcript, from, stableCount)
+    const groups = appendToGroups([], transcript.slice(from, end), renderer)
+    if (!from && groups[0]?.role !== 'user') groups.unshift(renderOpening(renderer))
+    bytes.appendAll(groups.flatMap((group, at) => [from || at ? ',' : '', ...renderGroup(group)]))
+    prefix.messageCount = end
+  }
+}
+
+/** Returns the index behind the group that begins at `from`. */
+function findGroupEnd(transcript: readonly Message[], from: number, limit: number): number {
+  const isAnswer = transcript[from]?.role === 'assistant'
+  let end = from + 1
+  while (end < limit && (transcript[end]?.role === 'assistant') === isAnswer) end++
+  return end
 }
 
 function appendToGroups(
@@ -127,5 +140,9 @@ function addMarks(groups: readonly BlockGroup[], { messageCount, addMark }: Cach
   })
 }
 
-const renderGroup = ({ role, blocks }: BlockGroup): string =>
-  `{"role":"${role}","content":[${blocks.map(({ json }) => json).join(',')}]}`
+/** Returns the parts of the JSON. Blocks with images are not joined, because that would copy them. */
+const renderGroup = ({ role, blocks }: BlockGroup): string[] => [
+  `{"role":"${role}","content":[`,
+  ...blocks.map(({ json }, at) => (at ? `,${json}` : json)),
+  ']}',
+]

@@ -36,6 +36,13 @@ export class PrefixCache<Prefix extends { readonly bytes: Utf8Builder }> {
     dropOldest()
   }
 
+  /** Returns the bytes of a prefix and of what follows it. One that is too large for the cache becomes the request itself. */
+  render(transcript: Transcript, prefix: Prefix, suffix: readonly string[]): Uint8Array {
+    this.set(transcript, prefix)
+    const isKept = this.get(transcript) === prefix
+    return isKept ? prefix.bytes.toBytesWith(suffix) : prefix.bytes.finishWith(suffix)
+  }
+
   #track(transcript: Transcript): Cached {
     const reference = new WeakRef(transcript)
     const drop = () => {

@@ -23,9 +23,23 @@ export class Utf8Builder {
       this.#length = this.#bytes.length
       return
     }
-    if (text.length > largeTextChars) return this.#appendBytes(encoder.encode(text))
+    if (text.length > largeTextChars) return this.#appendLarge(text)
     this.#reserve(text.length * maxBytesPerUnit)
     this.#length += encoder.encodeInto(text, this.#bytes.subarray(this.#length)).written
+  }
+
+  /** Joins small texts. Joining large ones would hold them twice. */
+  appendAll(texts: readonly string[]): void {
+    if (countChars(texts) <= largeTextChars) return this.append(texts.join(''))
+    for (const text of texts) if (text) this.append(text)
+  }
+
+  /** Encodes in place: base64 of images is ASCII and would else be held twice. */
+  #appendLarge(text: string): void {
+    this.#reserve(text.length)
+    const { read, written } = encoder.encodeInto(text, this.#bytes.subarray(this.#length))
+    this.#length += written
+    if (read < text.length) this.#appendBytes(encoder.encode(text.slice(read)))
   }
 
   #appendBytes(bytes: Uint8Array): void {
@@ -39,26 +53,36 @@ export class Utf8Builder {
     if (needed <= this.#bytes.length) return
     // Doubling a request full of images would hold as much again.
     const spare = Math.min(this.#bytes.length, maxSpareBytes)
-    const larger = new Uint8Array(Math.max(needed, this.#bytes.length + spare))
-    larger.set(this.#bytes.subarray(0, this.#length))
-    this.#bytes = larger
+    this.#bytes = enlarge(this.#bytes, Math.max(needed, this.#bytes.length + spare))
   }
 
-  /** Returns a copy of all bytes followed by `suffix`. The suffix is not appended. */
-  toBytesWith(suffix: string): Uint8Array {
-    // Encoded in place: a suffix with images, which are ASCII, would else be held twice.
-    const spare = Math.min(suffix.length * (maxBytesPerUnit - 1), largeTextChars)
-    const whole = new Uint8Array(this.#length + suffix.length + spare)
-    whole.set(this.#bytes.subarray(0, this.#length))
-    const { read, written } = encoder.encodeInto(suffix, whole.subarray(this.#length))
-    const filled = whole.subarray(0, this.#length + written)
-    return read === suffix.length ? filled : join(filled, encoder.encode(suffix.slice(read)))
+  /** Returns a copy of all bytes followed by the suffix, which is not appended. */
+  toBytesWith(suffix: readonly string[]): Uint8Array {
+    const copy = new Utf8Builder()
+    copy.#bytes = new Uint8Array(this.#length + countChars(suffix) + suffixSpareBytes)
+    copy.#bytes.set(this.#bytes.subarray(0, this.#length))
+    copy.#length = this.#length
+    return copy.finishWith(suffix)
+  }
+
+  /** Appends the suffix and returns all bytes without a copy. The builder cannot be used again. */
+  finishWith(suffix: readonly string[]): Uint8Array {
+    this.#reserve(countChars(suffix) + suffixSpareBytes)
+    for (const text of suffix) this.#appendLarge(text)
+    return this.#bytes.subarray(0, this.#length)
   }
 }
 
-function join(first: Uint8Array, second: Uint8Array): Uint8Array {
-  const whole = new Uint8Array(first.length + second.length)
-  whole.set(first)
-  whole.set(second, first.length)
-  return whole
+/** Room for a few characters that are not ASCII. */
+const suffixSpareBytes = 16 * 1024
+
+const countChars = (texts: readonly string[]): number => texts.reduce((sum, { length }) => sum + length, 0)
+
+/** Moves the memory where possible, so that old and new bytes are not held at once. */
+function enlarge(bytes: Uint8Array, size: number): Uint8Array {
+  const { buffer, byteLength } = bytes
+  if (buffer instanceof ArrayBuffer && buffer.byteLength === byteLength) return new Uint8Array(buffer.transfer(size))
+  const larger = new Uint8Array(size)
+  larger.set(bytes)
+  return larger
 }

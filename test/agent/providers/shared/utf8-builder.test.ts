@@ -23,7 +23,9 @@ describe('a text that grows at its end', () => {
       builder.append(first)
       builder.append('head')
       const expected = encode(`${first}head${suffix}`)
-      for (const _ of [1, 2]) expect(Buffer.from(builder.toBytesWith(suffix)).equals(Buffer.from(expected))).toBe(true)
+      for (const _ of [1, 2])
+        expect(Buffer.from(builder.toBytesWith([suffix])).equals(Buffer.from(expected))).toBe(true)
+      expect(Buffer.from(builder.finishWith([suffix])).equals(Buffer.from(expected))).toBe(true)
     },
   )
 
@@ -31,7 +33,7 @@ describe('a text that grows at its end', () => {
     const builder = new Utf8Builder()
     const part = 'x'.repeat(1_000_000)
     for (let n = 0; n < 12; n++) builder.append(part)
-    const bytes = builder.toBytesWith(part)
+    const bytes = builder.toBytesWith([part])
     expect(bytes.length).toBe(13_000_000)
     expect(bytes.buffer.byteLength).toBeLessThan(13_100_000)
   })
