@@ -51,9 +51,11 @@ function classify(
 ): 'formula' | 'gutter' | undefined {
   if (name === 'math' || name === 'mjx-container' || formulaClass.test(classes)) return 'formula'
   if (name === 'script') return type.startsWith('math/tex') ? 'formula' : undefined
-  if (id === copyId) return 'gutter'
-  return gutterClass.test(classes) && name !== 'table' && name !== 'pre' ? 'gutter' : undefined
+  return isGutter(name, classes, id) ? 'gutter' : undefined
 }
+
+const isGutter = (name: string, classes: string, id: string): boolean =>
+  id === copyId || (gutterClass.test(classes) && name !== 'table' && name !== 'pre')
 
 /** Drops the white space at the end of a text when a line ends in it. */
 function dropLineEnd(text: string): string {
