@@ -26,8 +26,7 @@ export async function parseMail(
   envelope: MailEnvelope,
   ownAddress: string | undefined,
 ): Promise<InboundEvent | undefined> {
-  const parsed = await PostalMime.parse(Uint8Array.from(raw)).catch(() => undefined)
-  const mail = parsed && unwrap(parsed)
+  const mail = await readMail(raw)
   const from = mail && senderOf(mail)
   if (!mail || !from || !isPerson(mail, from, envelope, ownAddress) || !isAuthenticated(mail, from)) return undefined
   const text = textOf(mail)
@@ -50,6 +49,10 @@ export async function parseMail(
     replyHandle: { token: JSON.stringify(handle), expiresAt: envelope.receivedAt + replyHandleMs },
   }
 }
+
+/** Undefined for bytes that are no mail. */
+const readMail = (raw: Uint8Array): Promise<Email | undefined> =>
+  PostalMime.parse(Uint8Array.from(raw)).then(unwrap, () => undefined)
 
 /** Outlook may put the text and the files of a mail into one file. */
 function unwrap(mail: Email): Email {
