@@ -3,8 +3,10 @@
 import PostalMime, { addressParser, type Attachment, type Email } from 'postal-mime'
 import type { CarriedFile, InboundEvent } from '../channel.ts'
 import { provesSender } from './authentication-results.ts'
+import { isTnef, parseTnef } from './parse-tnef.ts'
 import { stripQuotedReply, textOfHtml } from './email-text.ts'
 import { sha256Hex } from '#durable/platform/hash.ts'
+import { mediaTypeOf } from '#agent/core/media/media-type.ts'
 import { mediaKindOf, type MediaReference } from '#agent/core/media/media-reference.ts'
 
 /** Answers to a mail keep its subject and its place in the conversation. */
@@ -24,7 +26,7 @@ export async function parseMail(
   envelope: MailEnvelope,
   ownAddress: string | undefined,
 ): Promise<InboundEvent | undefined> {
-  const mail = await PostalMime.parse(Uint8Array.from(raw)).catch(() => undefined)
+  const mail = await readMail(raw)
   const from = mail && senderOf(mail)
   if (!mail || !from || !isPerson(mail, from, envelope, ownAddress) || !isAuthenticated(mail, from)) return undefined
   const text = textOf(mail)
@@ -46,6 +48,34 @@ export async function parseMail(
     ...(quoted !== undefined && { quote: { messageId: quoted } }),
     replyHandle: { token: JSON.stringify(handle), expiresAt: envelope.receivedAt + replyHandleMs },
   }
+}
+
+/** Undefined for bytes that are no mail. */
+const readMail = (raw: Uint8Array): Promise<Email | undefined> =>
+  PostalMime.parse(Uint8Array.from(raw)).then(unwrap, () => undefined)
+
+/** Outlook may put the text and the files of a mail into one file. */
+function unwrap(mail: Email): Email {
+  const attachments: Attachment[] = []
+  let { text, html } = mail
+  for (const one of mail.attachments) {
+    const content = isTnef(one.filename, one.mimeType) ? parseTnef(parseBytes(one)) : undefined
+    if (!content) {
+      attachments.push(one)
+      continue
+    }
+    text ||= content.text
+    html ||= content.html
+    attachments.push(
+      ...content.files.map(({ name, mimeType, bytes }): Attachment => ({
+        filename: name || null,
+        mimeType: mimeType ?? mediaTypeOf(name),
+        disposition: 'attachment',
+        content: bytes.buffer,
+      })),
+    )
+  }
+  return { ...mail, attachments, ...(text !== undefined && { text }), ...(html !== undefined && { html }) }
 }
 
 const plainAddress = /^[^\s@<>"(),:;\\]+@[^\s@<>"(),:;\\]+$/

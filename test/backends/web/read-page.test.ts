@@ -232,8 +232,35 @@ describe('code of a page', () => {
       'div lines without pre',
       '<div class="highlight">\n  <div class="line">def f():</div>\n  <div class="line">    return 1</div>\n</div>',
     ],
+    [
+      'a table of GitHub',
+      `<div class="blob-wrapper"><table class="highlight tab-size js-file-line-container">
+        <tr>
+          <td id="L1" class="blob-num js-line-number" data-line-number="1"></td>
+          <td id="LC1" class="blob-code blob-code-inner js-file-line"><span class="pl-k">def</span> <span class="pl-en">f</span>():</td>
+        </tr>
+        <tr>
+          <td id="L2" class="blob-num js-line-number" data-line-number="2">2</td>
+          <td id="LC2" class="blob-code blob-code-inner js-file-line">    <span class="pl-k">return</span> 1</td>
+        </tr>
+      </table></div>`,
+    ],
+    [
+      'lines of GitHub',
+      `<textarea id="read-only-cursor-text-area" aria-label="file content">def f():\n    return 1</textarea><div class="react-code-file-contents"><div class="react-line-numbers"><div data-line-number="1" class="react-line-number react-code-text">1</div><div data-line-number="2" class="react-line-number react-code-text">2</div></div><div class="react-code-lines"><div class="react-code-text react-code-line-contents"><div id="LC1" class="react-file-line html-div"><span class="pl-k">def</span> f():</div></div><div class="react-code-text react-code-line-contents"><div id="LC2" class="react-file-line html-div">    return 1</div></div></div></div>`,
+    ],
   ])('keeps its lines: %s', async (_, html) => {
     expect(await shown(html)).toBe(twoLines)
+  })
+
+  it('keeps empty lines of a table of GitHub, and one line alone', async () => {
+    const row = (n: number, code: string) =>
+      `<tr>\n<td class="blob-num" data-line-number="${n}">${n}</td>\n<td class="blob-code js-file-line">${code}</td>\n</tr>\n`
+    const table = (...lines: readonly string[]) =>
+      `<table class="js-file-line-container"><tbody>\n${lines.map((line, n) => row(n + 1, line)).join('')}</tbody></table>`
+    const read = async (html: string) => /```\n([^]*?)\n```/.exec(await shown(html))?.[1]
+    expect(await read(table('a', '\n', '', '  b'))).toBe('a\n\n\n  b')
+    expect(await read(table('only &lt;one&gt;'))).toBe('only <one>')
   })
 
   it('keeps empty lines', async () => {

@@ -16,6 +16,8 @@ type CodeBlock = {
   readonly breaks: number[]
   lines: number
   isOther: boolean
+  /** Each line is a row. */
+  readonly isTable: boolean
 }
 
 /** A table with numbers of lines in one cell and the code in another. */
@@ -24,12 +26,17 @@ type OpenMarkupTable = { readonly at: number; readonly depth: number; hasGutter:
 const hasMarkup = /<math\b|katex|math\/tex|<pre\b|class\s*=\s*["'][^"']{0,200}\bline\b/i
 const formulaClass = /(?:^|\s)(?:katex|katex-display|mwe-math-element|MathJax|MathJax_Display|MathJax_Preview)(?:\s|$)/
 const lineClass = /(?:^|\s)(?:[\w-]{1,40}-)?line(?:\s|$)/
-const gutterClass = /(?:^|\s)(?:gutter|linenos?|line-?numbers?|lineno|rouge-gutter|blob-num)(?:\s|$)/
+const gutterClass = /(?:^|\s)(?:gutter|linenos?|line-?numbers?|lineno|rouge-gutter|blob-num|react-line-numbers)(?:\s|$)/
 const blockClass =
-  /(?:^|\s)(?:highlight|codehilite|syntaxhighlighter|code-?block|prism-code|view-lines|cm-content)(?:\s|$)/
+  /(?:^|\s)(?:highlight|codehilite|syntaxhighlighter|code-?block|prism-code|view-lines|cm-content|react-code-lines)(?:\s|$)/
+const codeTableClass = /(?:^|\s)js-file-line-container(?:\s|$)/
+/** A second copy of the code of a page of GitHub, for its cursor. */
+const copyId = 'read-only-cursor-text-area'
 const lineTags = new Set(['div', 'p', 'li', 'tr'])
 const blockTags = /<\/?(?:div|p|li|ul|ol)\b[^<>]{0,2000}>/gi
 const tableTags = /<\/?(?:table|thead|tbody|tr|td|th|colgroup|col)\b[^<>]{0,2000}>/gi
+/** White space around rows and cells is none of the code. */
+const rowSpace = /(<\/?(?:table|tbody|tr)\b[^<>]{0,2000}>|<\/td>)\s{1,2000}/gi
 const maxFormulaChars = 20_000
 /** Each is written again when it ends, so deeper ones are left as they are. */
 const maxNested = 20
@@ -38,17 +45,29 @@ export function unfoldMarkup(html: string): string {
   return hasMarkup.test(html) ? new Unfolding(html).run() : html
 }
 
-function classify(name: string, classes: string, type: string): 'formula' | 'gutter' | undefined {
+function classify(
+  name: string,
+  { class: classes = '', type = '', id = '' }: TagAttributes,
+): 'formula' | 'gutter' | undefined {
   if (name === 'math' || name === 'mjx-container' || formulaClass.test(classes)) return 'formula'
   if (name === 'script') return type.startsWith('math/tex') ? 'formula' : undefined
-  return gutterClass.test(classes) && name !== 'table' && name !== 'pre' ? 'gutter' : undefined
+  return isGutter(name, classes, id) ? 'gutter' : undefined
 }
+
+const isGutter = (name: string, classes: string, id: string): boolean =>
+  id === copyId || (gutterClass.test(classes) && name !== 'table' && name !== 'pre')
 
 /** Drops the white space at the end of a text when a line ends in it. */
 function dropLineEnd(text: string): string {
   const end = text.trimEnd()
   return text.includes('\n', end.length) ? end : text
 }
+
+const removeRows = (html: string): string =>
+  html
+    .replaceAll(/\r?\n(?=<\/td>)/gi, '')
+    .replaceAll(rowSpace, '$1')
+    .replaceAll(tableTags, '')
 
 class Unfolding {
   readonly #html: string
@@ -85,10 +104,11 @@ class Unfolding {
     this.#copied = Math.max(this.#copied, index)
   }
 
-  #begin(name: string, { class: classes = '', type = '' }: TagAttributes, from: number, to: number): void {
+  #begin(name: string, attributes: TagAttributes, from: number, to: number): void {
+    const { class: classes = '' } = attributes
     this.#open.push({ name, classes, from })
     if (this.#skipped) return
-    const skipped = classify(name, classes, type)
+    const skipped = classify(name, attributes)
     if (!skipped) return this.#beginCode(name, classes, from, to)
     this.#copyTo(from)
     const table = this.#tables.at(-1)
@@ -100,14 +120,19 @@ class Unfolding {
     if (this.#preDepth > 0) return this.#beginWithinPre(name, classes, from, to)
     const block = this.#blocks.at(-1)
     if (name === 'pre') this.#beginPre(block)
-    else if (name === 'table') this.#beginTable(block, from)
-    else if (blockClass.test(classes) && this.#blocks.length < maxNested) {
-      this.#copyTo(from)
-      this.#blocks.push({ at: this.#out.length, depth: this.#open.length, breaks: [], lines: 0, isOther: false })
-    } else if (block && lineClass.test(classes)) {
+    else if (name === 'table' && !codeTableClass.test(classes)) this.#beginTable(block, from)
+    else if (name === 'table' || blockClass.test(classes)) this.#beginBlock(name, from)
+    else if (block && lineClass.test(classes)) {
       this.#copyTo(from)
       if (block.lines++ > 0) block.breaks.push(this.#out.push('') - 1)
     }
+  }
+
+  #beginBlock(name: string, from: number): void {
+    if (this.#blocks.length === maxNested) return
+    this.#copyTo(from)
+    const isTable = name === 'table'
+    this.#blocks.push({ at: this.#out.length, depth: this.#open.length, breaks: [], lines: 0, isOther: false, isTable })
   }
 
   #beginPre(block: CodeBlock | undefined): void {
@@ -174,15 +199,16 @@ class Unfolding {
   #endBlock(from: number, to: number): void {
     const block = this.#blocks.pop()
     this.#copyTo(from)
-    if (!block || block.isOther || block.lines < 2) return
+    if (!block || block.isOther || block.lines < (block.isTable ? 1 : 2)) return
     for (const at of block.breaks) {
-      this.#out[at] = '\n'
+      this.#out[at] = block.isTable ? '<br>' : '\n'
       const before = this.#out[at - 1]
       if (before !== undefined) this.#out[at - 1] = dropLineEnd(before)
     }
     const outer = this.#blocks.at(-1)
     if (outer) outer.isOther = true
-    const code = this.#out.splice(block.at).join('')
+    const written = this.#out.splice(block.at).join('')
+    const code = block.isTable ? removeRows(written) : written
     this.#out.push(
       `<pre>${code
         .replace(/^<[^<>]{0,2000}>/, '')
