@@ -3,7 +3,7 @@
 
 import { randomBytes } from 'node:crypto'
 import { constants } from 'node:fs'
-import { open, readdir, rename, rm } from 'node:fs/promises'
+import { lstat, open, readdir, rename, rm } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { Readable } from 'node:stream'
 import { quote } from './own-commands.mjs'
@@ -42,7 +42,7 @@ export function openFiles({ workspaces, own, limits }) {
       if (before?.type === 'directory') throw new ProtocolError('invalid', `This is a directory: ${named}`)
       const draft = join(dirname(real), `.${randomBytes(9).toString('hex')}.part`)
       try {
-        await fill(draft, body, await modeOf(real))
+        await fill(draft, body, await modeOf(real, named))
         await rename(draft, real)
       } catch (error) {
         await rm(draft, { force: true })
@@ -53,12 +53,11 @@ export function openFiles({ workspaces, own, limits }) {
     })
   }
 
-  /** An existing file keeps its permissions. */
-  async function modeOf(real) {
-    const handle = await open(real, safeFlags).catch(() => undefined)
-    if (!handle) return 0o644
-    const { mode } = await handle.stat().finally(() => handle.close())
-    return mode & 0o777
+  /** An existing file keeps its permissions, unless nobody could read it. */
+  async function modeOf(real, named) {
+    const stats = await lstat(real).catch(() => undefined)
+    if (stats && !stats.isFile()) throw new ProtocolError('invalid', `This is not a regular file: ${named}`)
+    return stats && stats.mode & 0o400 ? stats.mode & 0o777 : 0o644
   }
 
   async function fill(path, body, mode) {

@@ -271,6 +271,23 @@ export function conforms(name: string, withBackend: WithBackend, cases: Cases = 
       await expect(backend.files.write('dir/file/below', bytes('x'))).rejects.toMatchObject({ code: 'invalid' })
     })
 
+    onTransport(
+      'neither reads nor writes pipes and devices, also through links, and measures what a link leads to',
+      async (backend) => {
+        if (!backend.capabilities.background) return
+        await backend.exec(
+          'mkfifo pipe; ln -s pipe link; ln -s /dev/zero zero; truncate -s 40M large; ln -s large huge',
+          T,
+        )
+        for (const path of ['pipe', 'link', 'zero']) {
+          await expect(backend.files.read(path)).rejects.toMatchObject({ code: 'invalid' })
+          await expect(backend.files.write(path, bytes('x'))).rejects.toMatchObject({ code: 'invalid' })
+        }
+        await expect(backend.files.read('huge')).rejects.toMatchObject({ code: 'unsupported' })
+        await backend.files.remove('large')
+      },
+    )
+
     on('lists direct children by name', async (backend) => {
       for (const path of ['list/b', 'list/a/inner', 'list/c']) await backend.files.write(path, bytes('x'))
       const children = await backend.files.list('list')

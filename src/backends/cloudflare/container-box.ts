@@ -486,8 +486,17 @@ function parsePiece(stdout: string): Piece | undefined {
   }
 }
 
-/** Prints `running` while a job runs that has no exit code yet. */
-const findRunningJob = (state: string): string => `for d in ${quote(state)}/j-*; do
+/** Removes the output of scripts that have ended, and whose object has ended before the next script could remove it. */
+const removeEnded = (
+  state: string,
+): string => `find ${quote(state)} -maxdepth 1 -name 'o-*' -mmin +10 2>/dev/null | while read -r f; do
+  [ -e "$f/code" ] || [ ! -e "$f" ] || continue
+  [ ! -L "$f" ] || rm -rf "$(readlink "$f")"; rm -rf "$f"
+done`
+
+/** Prints `running` while a job runs that has no exit code yet. Called at regular times. */
+const findRunningJob = (state: string): string => `${removeEnded(state)}
+for d in ${quote(state)}/j-*; do
   [ -e "$d/exit" ] && continue
   grep -q '^State:[[:space:]]*[^ZX[:space:]]' "/proc/$(cat "$d/pid" 2>/dev/null)/status" 2>/dev/null && { echo running; exit 0; }
 done; echo none`

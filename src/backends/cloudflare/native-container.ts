@@ -58,7 +58,7 @@ const defaultCertificates: Certificates = {
 }
 
 const fileTimeoutMs = 120_000
-/** Exit code when a file does not exist. */
+/** Exit code when there is no regular file. */
 const missingCode = 94
 /** Renewals within one inactivity time. */
 const renewals = 3
@@ -77,10 +77,11 @@ export function nativeContainer(options: NativeContainerOptions): ContainerHost 
       return { stdout: new TextDecoder().decode(stdout) }
     },
     async readFile(path) {
-      const script = `[ -e "$0" ] || exit ${missingCode}; stat -L -c %s -- "$0" && exec cat -- "$0"`
+      // A pipe would block, and a device may never end.
+      const script = `[ -f "$0" ] || exit ${missingCode}; stat -L -c %s -- "$0" && exec cat -- "$0"`
       const { ended, stdout } = await run(['bash', '-c', script, path], fileTimeoutMs)
       const exitCode = await ended
-      if (exitCode === missingCode) throw fileFailure('FILE_NOT_FOUND', `There is no file ${path}.`)
+      if (exitCode === missingCode) throw fileFailure('FILE_NOT_FOUND', `There is no regular file ${path}.`)
       const end = stdout.indexOf(10)
       if (exitCode !== 0 || end < 0) throw fileFailure('PERMISSION_DENIED', `The file ${path} cannot be read.`)
       return { bytes: stdout.slice(end + 1), size: Number(new TextDecoder().decode(stdout.subarray(0, end))) }

@@ -23,7 +23,13 @@ const maxVariablesBytes = 64 * 1024
 const shellVariables = new Set(['PWD', 'OLDPWD', 'SHLVL', '_', scopeVariable])
 const namePattern = /^[A-Za-z_][A-Za-z0-9_]*$/
 
-export type ScriptHost = { readonly scripts: ScriptRunner; readonly port: HostPort; readonly root: string }
+export type ScriptHost = {
+  readonly scripts: ScriptRunner
+  readonly port: HostPort
+  readonly root: string
+  /** The second folder whose files belong to the session. */
+  readonly temporary: string
+}
 
 export async function exec(host: ScriptHost, text: string, options: ExecOptions): Promise<ExecResult> {
   const { scripts } = host

@@ -14,6 +14,7 @@ import type { TreeEntry } from '../portable-backend.ts'
 import type { ScriptHost } from './exec.ts'
 import {
   badPatternCode,
+  directoryCode,
   listFilesBelow,
   searchLines,
   printLines,
@@ -21,6 +22,9 @@ import {
   listLinks,
   parseLinks,
   lockedType,
+  measureFile,
+  notRegularCode,
+  prepareFile,
   maxListedBytes,
   maxTreeBytes,
   quote,
@@ -38,23 +42,21 @@ export function hostFiles(host: ScriptHost, resolve: (path: string) => string): 
   return {
     async read(path) {
       const at = resolve(path)
-      const found = await stat(at)
-      if (!found) return undefined
-      if (found.type === 'directory') throw new BackendError('invalid', `This is a directory: ${at}`)
-      if (found.size <= maxFileBytes) return port.read(at)
+      const { code, output } = await scripts.run(measureFile(at))
+      if (code !== 0) throw fileError(code, at)
+      if (output.trim() === '') return undefined
+      const size = Number(output)
+      if (size <= maxFileBytes) return port.read(at)
       throw new BackendError(
         'unsupported',
-        `The file has ${found.size} bytes; ${maxFileBytes} can be read at once.`,
+        `The file has ${size} bytes; ${maxFileBytes} can be read at once.`,
         'Use head, tail or split in the terminal.',
       )
     },
     async write(path, bytes) {
       const at = resolve(path)
-      const script = `f=${quote(at)}; [ -d "$f" ] && exit 21; mkdir -p -- "$(dirname -- "$f")" 2>/dev/null || exit 20; [ -e "$f" ] && echo there; exit 0`
-      const { code, output } = await scripts.run(script)
-      if (code === 21) throw new BackendError('invalid', `This is a directory: ${at}`)
-      if (code !== 0)
-        throw new BackendError('invalid', `A part of the path is not a directory, or is not writable: ${at}`)
+      const { code, output } = await scripts.run(prepareFile(at))
+      if (code !== 0) throw fileError(code, at)
       await port.write(at, bytes)
       return { created: !output.includes('there') }
     },
@@ -78,9 +80,15 @@ export function hostFiles(host: ScriptHost, resolve: (path: string) => string): 
       const { code } = await scripts.run(script)
       if (code !== 0) throw new BackendError('invalid', `${source} cannot be moved to ${target}`)
     },
-    links: async (isDeep) => parseLinks((await scripts.run(listLinks([host.root, '/tmp'], isDeep))).output),
+    links: async (isDeep) => parseLinks((await scripts.run(listLinks([host.root, host.temporary], isDeep))).output),
     search: (query) => search(host, { ...query, path: resolve(query.path ?? '.') }),
   }
+}
+
+function fileError(code: number | null, path: string): BackendError {
+  if (code === directoryCode) return new BackendError('invalid', `This is a directory: ${path}`)
+  if (code === notRegularCode) return new BackendError('invalid', `This is not a regular file: ${path}`)
+  return new BackendError('invalid', `A part of the path is not a directory, or is not writable: ${path}`)
 }
 
 const findTypes: Readonly<Record<string, FileStat['type']>> = { d: 'directory', l: 'link' }

@@ -29,7 +29,7 @@ export type HostOperations = Required<Pick<PortableBackend, 'exec' | 'files' | '
 export function openOperations(options: HostOptions, resolve: (path: string, cwd?: string) => string): HostOperations {
   const { port, root, temporary = '/tmp', serverFiles = [] } = options
   const scripts = openScriptRunner(options)
-  const host: ScriptHost = { scripts, port, root }
+  const host: ScriptHost = { scripts, port, root, temporary }
   const foreign = [scripts.state, ...serverFiles]
   const tree = async (): Promise<readonly TreeEntry[]> => {
     const script = listTree({ paths: [root, temporary], foreign, shallow: regeneratedFolders })

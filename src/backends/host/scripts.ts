@@ -274,6 +274,20 @@ endScope ${scopeArguments(at)} "$p"
 for i in 1 2 3 4 5 6 7 8 9 10; do [ -e "$D/exit" ] && exit 0; sleep 0.1; done
 echo 137 > "$D/exit"`
 
+/** Exit codes when a path is a folder, or something else that is no file: a pipe would block, a device may never end. */
+export const directoryCode = 21
+export const notRegularCode = 23
+
+const requireRegular = `[ -d "$f" ] && exit ${directoryCode}; [ ! -e "$f" ] || [ -f "$f" ] || exit ${notRegularCode}`
+
+/** Prints the size of a file, or nothing when it is missing. Links are followed. */
+export const measureFile = (path: string): string =>
+  `f=${quote(path)}; ${requireRegular}; [ ! -e "$f" ] || stat -L -c %s -- "$f"`
+
+/** Creates the folder of a file that will be written. Prints `there` when the file exists. */
+export const prepareFile = (path: string): string =>
+  `f=${quote(path)}; ${requireRegular}; mkdir -p -- "$(dirname -- "$f")" 2>/dev/null || exit 20; [ ! -e "$f" ] || echo there`
+
 /** Prints type, bytes, time and path of each entry, separated by NUL. `depth` 0 is the path itself, 1 its contents. */
 export const listFolder = (path: string, depth: 0 | 1): string =>
   `find ${quote(path)} -mindepth ${depth} -maxdepth ${depth} -printf '%y\\t%s\\t%T@\\t%p\\0' 2>/dev/null | base64 -w0`

@@ -22,6 +22,8 @@ export type WorkspaceLocation = {
   readonly been: readonly BackendKind[]
   /** The records by which rented hosts are found again. */
   readonly memories?: Readonly<Partial<Record<BackendKind, HostRecord>>>
+  /** Files that did not move when the session left a backend. They are there again when it comes back. */
+  readonly left?: Readonly<Partial<Record<BackendKind, readonly string[] | undefined>>> | undefined
   /** A note about the last move of the files, for the output of the next command. */
   readonly note?: string | undefined
 }

@@ -70,11 +70,20 @@ function parseUnit(path: string): { readonly name: string; readonly again: boole
     : { name: parts.slice(0, at + 1).join('/'), again: regeneratedFolders.has(parts[at] ?? '') }
 }
 
-/** Moves the files and returns those that were skipped, or that the host could not read. */
-export async function moveFiles(from: PortableBackend, to: PortableBackend): Promise<readonly SkippedFile[]> {
-  const tree = await from.tree()
+/**
+ * Moves the files and returns those that were skipped, or that the host could not read. `staying`: those that an earlier move
+ * left on the target.
+ */
+export async function moveFiles(
+  from: PortableBackend,
+  to: PortableBackend,
+  staying: readonly string[] = [],
+): Promise<readonly SkippedFile[]> {
+  const tree = (await from.tree()).filter(({ path }) => path !== skippedListPath)
   const { paths, skipped: planned } = planTransfer(tree)
-  await to.clear()
+  const renamed = renamedFor(from, to)
+  const arriving = tree.flatMap((entry) => (paths.has(entry.path) ? { ...entry, path: renamed(entry.path) } : []))
+  await clearExcept(to, staying, arriving)
   const unread = new Set(paths)
   if (paths.size) await to.restore(movedEntries(from, to, unread))
   const left = tree.filter(({ path }) => unread.has(path)).map(({ path, size }) => ({ path, bytes: size }))
@@ -101,14 +110,40 @@ export async function* removeRead(
   }
 }
 
+function renamedFor(from: PortableBackend, to: PortableBackend): (path: string) => string {
+  const [here, there] = [from.capabilities.root, to.capabilities.root]
+  return (path) => (path === here || path.startsWith(`${here}/`) ? there + path.slice(here.length) : path)
+}
+
+/** Removes everything but the files that stayed there when the session left. Those that arrive replace them. */
+async function clearExcept(
+  to: PortableBackend,
+  staying: readonly string[],
+  arriving: readonly TreeEntry[],
+): Promise<void> {
+  const files = new Set(arriving.filter(({ type }) => type !== 'directory').map(({ path }) => path))
+  const replaced = new Set(arriving.flatMap(({ path }) => withFolders(path)))
+  const kept = new Set(staying.filter((path) => !replaced.has(path) && !withFolders(path).some((at) => files.has(at))))
+  const tree = kept.size ? await to.tree() : []
+  if (!kept.size || tree.some(({ isPartial }) => isPartial)) return to.clear()
+  const above = new Set([...kept].flatMap(withFolders))
+  const removed = new Set<string>()
+  for (const { path } of tree) {
+    if (above.has(path) || withFolders(path).some((at) => kept.has(at) || removed.has(at))) continue
+    await to.files.remove(path)
+    removed.add(path)
+  }
+}
+
+/** The path and the folders above it. */
+const withFolders = (path: string): string[] => path.split('/').map((_, at, parts) => parts.slice(0, at + 1).join('/'))
+
 async function* movedEntries(
   from: PortableBackend,
   to: PortableBackend,
   unread: Set<string>,
 ): AsyncGenerator<SnapshotEntry> {
-  const [here, there] = [from.capabilities.root, to.capabilities.root]
-  const renamed = (path: string) =>
-    path === here || path.startsWith(`${here}/`) ? there + path.slice(here.length) : path
+  const renamed = renamedFor(from, to)
   const wanted = new Set(unread)
   for await (const entry of removeRead(
     from.snapshot((path) => wanted.has(path)),

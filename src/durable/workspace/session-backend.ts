@@ -174,9 +174,11 @@ function openBackends({ open, requestedKind, waitForSettings, record, write, arc
     // Stored before the move, so that deleting the session also cleans up the target.
     write({ ...record(), kind: from, been: mergeKinds(record()?.been, kind) })
     if (!of(from).checkpoints) await finishRollback(of(from))
-    const skipped = await moveFiles(of(from), of(kind))
+    const skipped = await moveFiles(of(from), of(kind), record()?.left?.[kind])
     await archive?.clear()
-    write({ ...record(), kind, been: mergeKinds(record()?.been, from, kind), note: renderNote(from, kind, skipped) })
+    const left = { ...record()?.left, [kind]: undefined, [from]: skipped.slice(0, maxLeft).map(({ path }) => path) }
+    const been = mergeKinds(record()?.been, from, kind)
+    write({ ...record(), kind, been, left, note: renderNote(from, kind, skipped) })
   }
 
   /** Returns the requested backend synchronously. Invalid settings are reported by the next command instead. */
@@ -224,11 +226,14 @@ async function destroyBackend(open: () => PortableBackend): Promise<void> {
   await backend.destroy()
 }
 
+/** Files that stay on a backend, of one move. More are removed when the workspace moves back. */
+const maxLeft = 1_000
+
 function renderNote(from: BackendKind, to: BackendKind, left: readonly SkippedFile[]): string | undefined {
   if (!left.length) return undefined
   const names = left.slice(0, 5).map(({ path }) => path)
   const more = left.length > names.length ? ` and ${left.length - names.length} more` : ''
-  return `[The workspace moved from ${from} to ${to} without ${names.join(', ')}${more}; all are listed in ${skippedListPath}.]`
+  return `[The workspace moved from ${from} to ${to} without ${names.join(', ')}${more}; all are listed in ${skippedListPath}. They stay on ${from} until the workspace moves back.]`
 }
 
 type LoadBackend = () => Promise<PortableBackend>

@@ -287,6 +287,18 @@ describe.each(apis)('sleep, with the API %s,', (api) => {
     expect(await box.rest(true)).toBe('asleep')
   })
 
+  it('is decided after removing the output of ended scripts, which ended objects have left', async () => {
+    const { backend, box, engine } = open(api)
+    const at = `${engine.state}/o-`
+    const leave = `for i in 1 2 3; do mkdir ${at}ended$i; touch ${at}ended$i/code; done; mkdir ${at}running ${at}memory`
+    const link = `mv ${at}memory ${engine.state}/m; touch ${engine.state}/m/code; ln -s ${engine.state}/m ${at}memory`
+    const age = `touch -h -d '20 minutes ago' ${at}ended* ${at}running ${at}memory; mkdir ${at}new; touch ${at}new/code`
+    await backend.exec(`${leave}; ${link}; ${age}`, T)
+    await box.rest(false)
+    const { stdout } = await backend.exec(`cd ${engine.state}; ls -d m o-[emnr]* | grep -v -- '-.*-'`, T)
+    expect(stdout).toBe('o-new\no-running\n')
+  })
+
   it('is preceded by a copy a minute after the last command, which is made once', async () => {
     const opened = open(api)
     const { backend, box, world } = opened

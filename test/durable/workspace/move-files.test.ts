@@ -49,7 +49,10 @@ function memoryBackend(kind: BackendKind, root = '/workspace') {
         return entry && statOf(entry)
       },
       list: unused,
-      remove: unused,
+      remove: async (path) => {
+        const below = [...held.keys()].filter((each) => `${each}/`.startsWith(`${absolute(path)}/`))
+        return below.map((each) => held.delete(each)).some(Boolean)
+      },
       move: unused,
       search: unused,
     },
@@ -183,6 +186,27 @@ describe('a session', () => {
     await backend.files.write('a', bytes('two'))
     state.wanted = 'virtual'
     expect(text(await backend.files.read('a'))).toBe('two')
+  })
+
+  it('has the files again that stayed on a backend when it moves back, unless others replaced them', async () => {
+    const { all, state, open } = session()
+    const backend = open()
+    const folder = (path: string) => all.virtual.held.set(path, { path, kind: 'directory', mode: 0o755, modified: 1 })
+    folder('/workspace/d')
+    await backend.files.write('d/gone', bytes('gone'))
+    for (const name of ['d/node_modules/x', 'node_modules/y', '__pycache__/z', 'd/moved'])
+      await backend.files.write(name, bytes('first'))
+    state.wanted = 'http'
+    expect((await backend.exec('ls', { timeoutMs: 1 })).stderr).toContain('stay on virtual until')
+    all.http.held.delete('/workspace/d/gone')
+    await backend.files.write('d/moved', bytes('second'))
+    await backend.files.write('node_modules', bytes('a file now'))
+    state.wanted = 'virtual'
+    const names = ['d/node_modules/x', 'd/moved', 'd/gone', 'node_modules', 'node_modules/y', '__pycache__/z']
+    const found = await Promise.all(names.map(async (name) => text(await backend.files.read(name))))
+    expect(found).toEqual(['first', 'second', undefined, undefined, 'first', 'first'])
+    expect(text(await backend.files.read('/tmp/left-behind.txt'))).toBe('/workspace/node_modules\n')
+    expect(state.record?.left).toEqual({ http: ['/workspace/node_modules'], virtual: undefined })
   })
 
   it('does not restore deleted files by moving back', async () => {

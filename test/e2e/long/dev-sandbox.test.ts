@@ -62,6 +62,11 @@ describe.skipIf(!canPlay)('npm run dev:sandbox', { timeout: 600_000 }, () => {
     expect(await run(server, session, 'echo one > mine')).toContain('exit_code')
 
     expect(await run(server, session, 'echo three >> mine; tail -n 1 mine')).toContain('three')
+    const paused = withFile('mine')
+    docker.pause(paused)
+    const waiting = run(server, session, 'tail -n 1 mine')
+    setTimeout(() => docker.unpause(paused), 3_000)
+    expect(await waiting).toContain('three')
     await other.stop(stopMs)
     expect([containers().length, withFile('mine') !== '', withFile('theirs')]).toEqual([1, true, ''])
     await server.stop(stopMs)

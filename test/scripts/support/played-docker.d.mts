@@ -9,5 +9,8 @@ export function playDocker(): Promise<{
   readonly folderOf: (name: string) => string
   /** Ends a container from outside, as `docker rm --force` does. */
   readonly end: (name: string) => void
+  /** Pauses the processes of a container. The engine then refuses to begin others. */
+  readonly pause: (name: string) => void
+  readonly unpause: (name: string) => void
   readonly close: () => void
 }>
