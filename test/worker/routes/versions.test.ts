@@ -23,7 +23,9 @@ async function open(answers: readonly string[]) {
     (await call<Messages>('GET', `${at}/messages`, { key })).body.data.map(({ content }) => content)
   const runOf = async (text: string) =>
     (await call<Messages>('GET', `${at}/messages`, { key })).body.data.find(({ content }) => content === text)?.run_id
-  const idle = () => expect.poll(async () => (await call('GET', at, { key })).body['status']).toBe('idle')
+  const idle = async () => {
+    await expect.poll(async () => (await call('GET', at, { key })).body['status']).toBe('idle')
+  }
   return {
     key,
     id,
