@@ -59,6 +59,13 @@ export async function deletePagesFrom(
   ])
 }
 
+/** Usage that is in pages again counts once. */
+export async function forgetKeptUsage({ statement, write }: TenantDb, runIds: readonly string[]): Promise<void> {
+  if (!runIds.length) return
+  const kept = 'DELETE FROM usage_kept WHERE tenant_id = ?1 AND run_id IN (SELECT value FROM json_each(?2))'
+  await write([statement(kept, JSON.stringify(runIds))])
+}
+
 export async function deleteSession(
   tenantDb: TenantDb,
   sessionId: string,

@@ -7,7 +7,7 @@ import { appendPages } from './append-pages.ts'
 import { historyDb, type HistoryDb } from './shards/sharded-database.ts'
 import { createTenantDb, type TenantDb } from './tenant-db.ts'
 import { describeSessions, getSession, listRecentSessions, listSessions } from './session-directory.ts'
-import { deletePagesFrom, deleteSession } from './delete-pages.ts'
+import { deletePagesFrom, forgetKeptUsage, deleteSession } from './delete-pages.ts'
 import type { searchMessages as SearchMessages } from './search/search.ts'
 import type { FindSimilar } from './search/similar.ts'
 import { callsIn, textIn } from '#agent/core/message.ts'
@@ -43,6 +43,7 @@ export function createD1History(
     readSyncState: (sessionId) => getSession(tenantDb, sessionId),
     append: (record, list, known) => appendPages(tenantDb, record, list, known),
     truncate: (sessionId, from, unsent) => deletePagesFrom(tenantDb, sessionId, from, unsent),
+    forgetKeptUsage: (runIds) => forgetKeptUsage(tenantDb, runIds),
     listPages: (sessionId, after, bytes) => listPages(tenantDb, sessionId, after, bytes),
     listSessions: (filter) => listSessions(tenantDb, filter),
     deleteSession: (sessionId, unsent, audit) => deleteSession(tenantDb, sessionId, unsent, audit),

@@ -9,7 +9,7 @@ import { owner, server } from './support/here.ts'
 const origin = server.url.replace('127.0.0.1', 'localhost')
 const words = {
   'en-US': {
-    waits: /Rate limit\. Trying again in \d+ s\.$/,
+    waits: /Rate limit\. Trying again in \d+ s\. \(2 of 4\)$/,
     silent: /The model has not answered for 1\d s\./,
     thought: /^(?:Thought for|Thoughts)/,
     stopped: 'Stopped. The messages so far are kept.',
@@ -20,7 +20,7 @@ const words = {
     today: 'Today',
   },
   'de-DE': {
-    waits: /Anfragegrenze erreicht\. Neuer Versuch in \d+ s\.$/,
+    waits: /Anfragegrenze erreicht\. Neuer Versuch in \d+ s\. \(2 von 4\)$/,
     silent: /Das Modell hat seit 1\d s nicht geantwortet\./,
     thought: /nachgedacht$|^Gedanken$/,
     stopped: 'Angehalten. Die bisherigen Nachrichten bleiben.',

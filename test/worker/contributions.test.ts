@@ -204,6 +204,7 @@ const routes: readonly (readonly [Way | { readonly reason: string }, readonly st
       'POST /api/sessions/{id}/rollback',
       'POST /api/sessions/{id}/stop',
       'POST /api/sessions/{id}/undo',
+      'POST /api/sessions/{id}/versions',
       'POST /v1/conversations/{id}',
       'POST /v1/responses/{id}/cancel',
       'POST /v1/runs/{id}/stop',

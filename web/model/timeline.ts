@@ -20,6 +20,10 @@ export type RunStatus = {
   readonly reason: string
   /** When the run goes on. */
   readonly until?: string
+  /** The number of the next call. */
+  readonly attempt?: number
+  /** How many calls there are at most. */
+  readonly attempts?: number
 }
 
 export type Timeline = {
@@ -270,11 +274,16 @@ const reducers: Reducers = {
     ),
   }),
   // The texts of other states are for clients of the API.
-  status: (timeline, { state, detail = '', until }) => ({
+  status: (timeline, { state, detail = '', until, attempt, attempts }) => ({
     ...timeline,
     status:
       state === 'waiting' || state === 'compressing' || state === 'recovering'
-        ? { state, reason: detail, ...(until !== undefined && { until }) }
+        ? {
+            state,
+            reason: detail,
+            ...(until !== undefined && { until }),
+            ...(attempt !== undefined && attempts !== undefined && { attempt, attempts }),
+          }
         : undefined,
   }),
   'provider.fallback': (timeline, { run_id: runId, seq, from, to, reason }) => ({

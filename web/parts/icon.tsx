@@ -38,6 +38,7 @@ const paths = {
   trash: 'M5 7h14M9 7V4h6v3M7 7l1 13h8l1-13',
   wrap: 'M4 6h16M4 12h13a3 3 0 010 6h-4M15 16l-2 2 2 2M4 18h5',
   source: 'M8 8l-4 4 4 4M16 8l4 4-4 4',
+  sound: 'M4 9v6h4l5 4V5L8 9zM16 9a4 4 0 010 6M18.500 6.500a8 8 0 010 11',
   pin: 'M9 4h6l-1 6 4 4H6l4-4zM12 14v7',
 } as const
 export type IconName = keyof typeof paths

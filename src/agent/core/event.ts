@@ -110,6 +110,9 @@ export type Event =
       readonly detail?: string
       /** The end of the pause in the state `waiting`. */
       readonly until?: number
+      /** The model call after the pause, and how many there are at most. */
+      readonly attempt?: number
+      readonly attempts?: number
     }
   /** `from`, `to`: `provider/model`. */
   | { readonly type: 'provider.fallback'; readonly from: string; readonly to: string; readonly reason: string }

@@ -121,6 +121,8 @@ export type HistoryStore = HistoryPort & {
   readonly append: (record: SessionRecord, pages: readonly Page[], known?: KnownRecord) => Promise<void>
   /** Deletes pages with n ≥ `from` (undo) and their index rows. Their usage stays counted. */
   readonly truncate: (sessionId: string, from: number, unsent?: readonly SpentTurn[]) => Promise<void>
+  /** The usage of these runs is in their pages again. */
+  readonly forgetKeptUsage: (runIds: readonly string[]) => Promise<void>
   /** Lists pages with n > `after` in order, at most `bytes` in all, to rebuild a session. */
   readonly listPages: (sessionId: string, after: number, bytes?: number) => Promise<readonly Page[]>
   readonly listSessions: (

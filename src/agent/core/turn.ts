@@ -49,7 +49,14 @@ export type Stage =
   | { readonly at: 'calling-model'; readonly since: number; readonly tools: boolean; readonly instruction?: string }
   | { readonly at: 'compressing'; readonly since: number; readonly focus?: string }
   | { readonly at: 'tools'; readonly calls: readonly ToolCall[] }
-  | { readonly at: 'waiting'; readonly since: number; readonly until: number; readonly why: Failure['kind'] }
+  | {
+      readonly at: 'waiting'
+      readonly since: number
+      readonly until: number
+      readonly why: Failure['kind']
+      /** The number of the next call, and how many there are at most. Absent when that depends on something else. */
+      readonly next?: readonly [attempt: number, of: number]
+    }
   | { readonly at: 'done'; readonly outcome: Outcome; readonly endedAt: number; readonly failure?: Failure }
 
 /**

@@ -154,7 +154,11 @@ function endEvents(old: ToolCall, result: Message, change: CommitContext): Event
 function stageEvents(earlier: Stage | undefined, commit: Commit): Event[] {
   const { stage } = commit.turn
   if (earlier?.at === stage.at) return []
-  if (stage.at === 'waiting') return [{ type: 'status', state: 'waiting', detail: stage.why, until: stage.until }]
+  if (stage.at === 'waiting') {
+    const [attempt, attempts] = stage.next ?? []
+    const counted = attempt !== undefined && attempts !== undefined && { attempt, attempts }
+    return [{ type: 'status', state: 'waiting', detail: stage.why, until: stage.until, ...counted }]
+  }
   if (stage.at === 'compressing') return [{ type: 'status', state: 'compressing' }]
   return stage.at === 'done' ? [createRunEnded(commit.turn, commit.append ?? [])] : []
 }

@@ -34,6 +34,7 @@ import {
   wait,
   waitSlowly,
   waitTwice,
+  waitTwiceFirst,
   withoutStreaming,
 } from './remedies.ts'
 
@@ -44,7 +45,7 @@ const remedies: Record<FailureKind, readonly Remedy[]> = {
   quota: [nextKey, nextModel],
   rate: [waitOnce, nextKey, nextModel, wait],
   'upstream-rate': [nextModel, wait],
-  overloaded: [waitTwice, nextModel, wait],
+  overloaded: [waitTwiceFirst, nextModel, wait],
   server: [wait, nextModel],
   network: [reconnect, wait, nextModel],
   stalled: [unlessStalled(reconnect), nextModel, unlessStalled(wait)],

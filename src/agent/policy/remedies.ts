@@ -18,12 +18,18 @@ const ready = { at: 'ready' } as const
 /** The longest pause that a provider can ask for. */
 const maxRetryAfterMs = 600_000
 
-type Backoff = { readonly baseMs: number; readonly maxMs: number; readonly maxAttempts: number }
+type Backoff = {
+  readonly baseMs: number
+  readonly maxMs: number
+  readonly maxAttempts: number
+  /** Of the model in all, with the remedies that follow. Default: one more than there are attempts. */
+  readonly calls?: number
+}
 const standard: Backoff = { baseMs: 2_000, maxMs: 60_000, maxAttempts: 3 }
 const slow: Backoff = { baseMs: 5_000, maxMs: 120_000, maxAttempts: 3 }
 
 const waitUpTo =
-  ({ baseMs, maxMs, maxAttempts }: Backoff): Remedy =>
+  ({ baseMs, maxMs, maxAttempts, calls = maxAttempts + 1 }: Backoff): Remedy =>
   (turn, { failure }, view) => {
     const { attempt, model } = turn.route
     // Some providers are overloaded for minutes without sending a retry time.
@@ -40,7 +46,10 @@ const waitUpTo =
     if (turn.waited + delayMs > view.limits.maxWaitMs || isTimeOver(turn, view, until)) return undefined
     const waited = { ...turn, waited: turn.waited + delayMs, route: { ...turn.route, attempt: attempt + 1 } }
     return addNote(
-      { ...waited, stage: { at: 'waiting', since: view.now, until, why: failure.kind } },
+      {
+        ...waited,
+        stage: { at: 'waiting', since: view.now, until, why: failure.kind, next: [attempt + 2, calls] },
+      },
       view.now,
       `wait ${delayMs} ms`,
       failure.kind,
@@ -51,11 +60,15 @@ const waitUpTo =
 export const wait = waitUpTo(standard)
 /** Waits with longer pauses, for a model that sends unusable answers. */
 export const waitSlowly = waitUpTo(slow)
-/** Waits twice, before another model is asked. */
+/** Waits twice. */
 export const waitTwice = waitUpTo({ ...standard, maxAttempts: 2 })
+/** Waits twice, before another model is asked, or this one once more. */
+export const waitTwiceFirst = waitUpTo({ ...standard, maxAttempts: 2, calls: standard.maxAttempts + 1 })
 /** Waits once on the same key, because most rate limits end soon. Passes when the provider asks for a long pause. */
 export const waitOnce: Remedy = (turn, call, view) =>
-  (call.failure.retryAfterMs ?? 0) > 30_000 ? undefined : waitUpTo({ ...standard, maxAttempts: 1 })(turn, call, view)
+  (call.failure.retryAfterMs ?? 0) > 30_000
+    ? undefined
+    : waitUpTo({ ...standard, maxAttempts: 1, calls: standard.maxAttempts + 1 })(turn, call, view)
 
 /** Repeats a step that a crash of the object interrupted, at once. Stops after three crashes without progress. */
 export const repeatStep: Remedy = (turn, _call, view) =>

@@ -420,8 +420,9 @@ export class Session implements TurnSession {
       publishPending: () => this.pendingList.publish(),
       undone: {
         from: () => this.meta.retractedFrom,
+        restored: () => this.meta.restoredRuns ?? [],
         done: (from) => {
-          if (this.meta.retractedFrom === from) this.updateMeta({ retractedFrom: undefined })
+          if (this.meta.retractedFrom === from) this.updateMeta({ retractedFrom: undefined, restoredRuns: undefined })
         },
       },
     })

@@ -26,6 +26,7 @@ import type { Authority } from '#agent/core/permission/authority.ts'
 import type { TenantSnapshot } from '#durable/tenant/tenant-snapshot.ts'
 import { runOf } from './views/read-session.ts'
 import { repeatOptions, undoTurns } from './core/undo.ts'
+import { keepVersion } from './core/versions.ts'
 
 export type Submission =
   | RequestSubmission
@@ -272,7 +273,7 @@ function retryIntake(session: Session, { authority, runId, tenant }: RetrySubmis
     // A repeated request finds the run that the first one started.
     findOutcome: () => (runOf(session, runId) ? { runId, status: 'ended' } : undefined),
     compose: () => {
-      const [last] = undoTurns(session, 1).turns
+      const [last] = undoTurns(session, 1, keepVersion).turns
       return last && { message: last.message, options: repeatOptions(session, last.options, authority) }
     },
     join: () => ({ runId, status: 'busy' }),

@@ -360,6 +360,23 @@ export class Journal {
     this.#sql.exec('UPDATE step SET gone = 1 WHERE n >= ? AND gone = 0', from)
   }
 
+  /** Takes the first rows out of the conversation and brings the others, which were undone, back. */
+  exchange(gone: readonly number[], back: readonly number[]): void {
+    const set = 'UPDATE step SET gone = ? WHERE n IN (SELECT value FROM json_each(?))'
+    this.#sql.exec(set, 1, JSON.stringify(gone))
+    this.#sql.exec(set, 0, JSON.stringify(back))
+  }
+
+  /** Which of these rows are still stored. Those of a session that was rebuilt or restored are not. */
+  listStored(rows: readonly number[]): number[] {
+    if (!this.#hasSteps) return []
+    const stored = 'SELECT n FROM step WHERE n > 0 AND n IN (SELECT value FROM json_each(?)) ORDER BY n'
+    return this.#sql
+      .exec<{ n: number }>(stored, JSON.stringify(rows))
+      .toArray()
+      .map(({ n }) => n)
+  }
+
   inbox(): InboxRow[] {
     if (!this.#tables.has('inbox')) return []
     return this.#sql

@@ -28,7 +28,12 @@ export type ProjectionOptions = {
   /** Publishes the pending requests to the tenant's list. */
   readonly publishPending: () => Promise<void>
   /** The first undone message that history still has; `done` confirms that it is removed there. */
-  readonly undone: { readonly from: () => number | undefined; readonly done: (from: number) => void }
+  readonly undone: {
+    readonly from: () => number | undefined
+    /** Runs that were undone before and are back. */
+    readonly restored: () => readonly string[]
+    readonly done: (from: number) => void
+  }
 }
 
 export class Projection {
@@ -106,6 +111,7 @@ export class Projection {
         from,
         turns.map((turn) => toSpentTurn(turn, session.source)),
       )
+      await store.forgetKeptUsage(undone.restored())
       this.#through = Math.min(this.#through, from - 1)
       known = undefined
       undone.done(from)

@@ -74,6 +74,14 @@ export type SubagentLink = {
   readonly missed?: readonly string[]
 }
 
+/** The rows of a part of the conversation that was replaced, and who has contributed to them. */
+export type ReplacedVersion = {
+  /** The last row before it. 0: it began the conversation. */
+  readonly after: number
+  readonly rows: readonly number[]
+  readonly contributions: readonly Contribution[]
+}
+
 export type ForeignChange = 'created' | 'changed' | 'deleted'
 
 export type KnownFile = {
@@ -151,6 +159,10 @@ export type SessionMetadata = Conversations & {
   readonly reviewedThrough?: number
   /** Messages from this seq on were undone, but history still has them. */
   readonly retractedFrom?: number | undefined
+  /** Runs that were undone and are back: history counts their usage with their messages again. */
+  readonly restoredRuns?: readonly string[] | undefined
+  /** Parts of the conversation that another answer or another message has replaced (core/versions.ts). */
+  readonly versions?: readonly ReplacedVersion[] | undefined
   /** Only in the copy of history: a rebuilt session continues after these numbers. */
   readonly given?: LastNumbers
   /** The chat that gets every answer. */

@@ -266,6 +266,14 @@ export class SessionStore implements Store {
     this.#facets = undefined
   }
 
+  /** Takes rows out of the conversation, and brings undone ones back in their place. */
+  exchange(gone: readonly number[], back: readonly number[]): void {
+    this.#journal.exchange(gone, back)
+    this.#startsRow = true
+    this.#context = undefined
+    this.#facets = undefined
+  }
+
   // --- internal
 
   #apply(before: Turn | undefined, commit: Commit) {

@@ -117,6 +117,8 @@ const descriptions: Readonly<Record<PublicEvent['type'], readonly [description: 
       state: z.enum(['waiting', 'compressing', 'resumed', 'recovering', 'warning', 'goal']),
       detail: z.string().optional(),
       until: z.iso.datetime().optional().describe('The end of the pause in the state `waiting`.'),
+      attempt: z.int().optional().describe('The number of the model call after the pause.'),
+      attempts: z.int().optional().describe('How many calls there are at most.'),
     },
   ],
   'provider.fallback': [

@@ -259,10 +259,28 @@ export const sessionRoutes = [
     tag,
     summary: 'Undo the last turns',
     example: { n: 1 },
-    body: z.strictObject({ n: z.int().min(1).max(1_000).default(1) }),
+    body: z
+      .strictObject({
+        n: z.int().min(1).max(1_000).optional().describe('The number of turns. Default: 1.'),
+        run_id: z.string().min(1).max(100).optional().describe('Instead of `n`: this run and all behind it.'),
+        replaced: z
+          .boolean()
+          .default(false)
+          .describe('Another message follows: the turns stay reachable as a version.'),
+      })
+      .refine(({ n, run_id: run }) => n === undefined || run === undefined, {
+        path: ['run_id'],
+        message: 'Give `n` or `run_id`.',
+      }),
     responses: ok('The removed user messages', z.object({ undone: z.int(), messages: z.array(z.string()) })),
     handle: async ({ env, authority, tenant, param, body }) => {
-      const result = requireFound(await addressSession(env, tenant.id, param('id')).history.undo(authority, body.n))
+      const result = requireFound(
+        await addressSession(env, tenant.id, param('id')).history.undo(
+          authority,
+          body.run_id ?? body.n ?? 1,
+          body.replaced,
+        ),
+      )
       if (!result) throw busyError()
       return Response.json({ undone: result.turns.length, messages: result.turns.map(({ text }) => text) })
     },

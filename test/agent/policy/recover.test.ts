@@ -30,6 +30,19 @@ describe('waiting', () => {
     expect(harness.modelCalls).toBe(4)
   })
 
+  it.each([
+    ['server', ['2 of 4', '3 of 4', '4 of 4']],
+    ['rate', ['2 of 4', '3 of 4', '4 of 4']],
+    ['overloaded', ['2 of 4', '3 of 4', '4 of 4']],
+    ['conflict', ['2 of 3', '3 of 3']],
+  ] as const)('says which call of how many follows: %s', async (kind, announced) => {
+    const harness = new LoopHarness(() => fails(kind))
+    harness.chain = [1]
+    await harness.run()
+    expect(harness.store.announcedCalls).toEqual(announced)
+    expect(harness.modelCalls).toBe(announced.length + 1)
+  })
+
   it('has a random jitter of up to a half', async () => {
     const harness = after(fails('server'), fails('server'))
     harness.random = 0.5

@@ -47,6 +47,8 @@ export class MemoryStore implements Store {
   writes = 0
   /** Labels of the emitted events, in order. */
   events: string[] = []
+  /** The calls that pauses have announced: the number of the next one, and of how many. */
+  announcedCalls: string[] = []
   /** Evicts at the nth write: before or just after the commit. */
   evict: { at: number; when: 'before' | 'after' } | undefined
   #now: State
@@ -67,8 +69,11 @@ export class MemoryStore implements Store {
   save = (commit: Commit) => {
     const drained = new Set(commit.drain)
     const messages = this.#now.inbox.filter(({ id }) => drained.has(id))
-    for (const event of announce(this.#now.turn, commit, { now: 0, drained: messages, fromSeq: 0 }))
+    for (const event of announce(this.#now.turn, commit, { now: 0, drained: messages, fromSeq: 0 })) {
       this.events.push(label(event))
+      if (event.type === 'status' && event.attempt !== undefined)
+        this.announcedCalls.push(`${event.attempt} of ${event.attempts}`)
+    }
     const earlier = commit.summary === undefined ? this.#now.transcript : [userText(commit.summary.text, 'summary')]
     this.#now = {
       turn: structuredClone(commit.turn),

@@ -10,12 +10,14 @@ import { Button, IconButton } from '../../parts/button.tsx'
 import { Icon } from '../../parts/icon.tsx'
 import { formatDuration, formatTime } from '../../words/format.ts'
 import { t } from '../../words/words.ts'
-import { branchFrom, editLast, isLastUser, sendAgain } from './turns.ts'
+import { branchFrom, canEdit, editMessage, isNewestTurn, sendAgain } from './turns.ts'
 import { copy } from './copy.ts'
 import { forgetSent, timeline } from './store.ts'
 import { Results } from './results/results.tsx'
 import { MessagePicture, WorkspaceFile } from './results/workspace-file.tsx'
 import { Calls, SubagentLink } from './activity.tsx'
+import { ReadButton } from './read-button.tsx'
+import { Versions } from './version-row.tsx'
 
 export const BlockView = memo(({ block }: { readonly block: Block }) => (
   <article class={`block ${block.kind}`} data-key={block.key} data-run={block.runId} aria-label={labelOf(block)}>
@@ -102,8 +104,9 @@ const UserActions = ({ block }: { readonly block: UserBlock }) => (
   <div class="actions">
     {block.at && <time dateTime={block.at}>{formatTime(block.at)}</time>}
     <IconButton icon="copy" label={t('copy')} onClick={() => copy(block.text)} />
-    {block.state === 'stored' && isLastUser(block) && (
-      <IconButton icon="edit" label={t('editAndResend')} onClick={() => editLast(block)} />
+    {block.state === 'stored' && !isNewestTurn(block) && <Versions seq={block.key} />}
+    {block.state === 'stored' && canEdit(block) && (
+      <IconButton icon="edit" label={t('editAndResend')} onClick={() => editMessage(block)} />
     )}
     {block.state === 'stored' && (
       <IconButton icon="branch" label={t('branchHere')} onClick={() => branchFrom(block.runId)} />
@@ -123,6 +126,7 @@ function Answer({ block }: { readonly block: TextBlock }) {
       {block.marks.length === 0 && !isNewest.value && (
         <div class="actions">
           <IconButton icon="copy" label={t('copy')} onClick={() => copy(block.text)} />
+          <ReadButton id={block.key} text={block.text} />
         </div>
       )}
     </>

@@ -1,6 +1,6 @@
 /** The chat: messages, what waits for the person, and the composer. */
 
-import { useEffect } from 'preact/hooks'
+import { useEffect, useState } from 'preact/hooks'
 import { can } from '../../api/me.ts'
 import { ask } from '../../parts/dialog.tsx'
 import { Button, IconButton } from '../../parts/button.tsx'
@@ -88,7 +88,24 @@ function Head({ id }: { readonly id: string }) {
       <Meter />
       {can('write') && <IconButton icon="edit" label={t('rename')} onClick={() => rename(open.id, title)} />}
       <IconButton icon="files" label={t('files')} onClick={() => goTo('files', open.id)} />
+      <More id={open.id} title={title ?? t('untitled')} />
     </header>
+  )
+}
+
+type MoreProps = { readonly id: string; readonly title: string }
+
+function More({ id, title }: MoreProps) {
+  const [isOpen, setOpen] = useState(false)
+  const Inside = useLate<MoreProps & { readonly onClose: () => void }>(
+    async () => (await import('./session-dialog.tsx')).SessionDialog,
+    isOpen,
+  )
+  return (
+    <>
+      <IconButton icon="more" label={t('searchAndExport')} onClick={() => setOpen(true)} />
+      {isOpen && Inside && <Inside id={id} title={title} onClose={() => setOpen(false)} />}
+    </>
   )
 }
 

@@ -13,6 +13,8 @@ import { copy } from './copy.ts'
 import { Progress } from './progress.tsx'
 import { retry, session, timeline } from './store.ts'
 import { branchFrom } from './turns.ts'
+import { ReadButton } from './read-button.tsx'
+import { Versions } from './version-row.tsx'
 
 type Run = { readonly status: string; readonly error: string | null }
 
@@ -23,30 +25,43 @@ export function EndOfRun() {
   return run === undefined ? <Ended messages={messages} /> : <Progress />
 }
 
-/** The row of icons below the newest answer. */
 function Ended({ messages }: Pick<Timeline, 'messages'>) {
-  const canRetry = can('chat') && messages.some(({ role }) => role === 'user')
-  const last = messages.at(-1)
-  const answer = last?.role === 'assistant' ? textOf(last) : ''
   const lastRun = messages.findLast(({ run_id: id }) => id)?.run_id
   return (
     <div class="end-of-run">
       <HowItEnded runId={lastRun} />
-      <div class="actions">
-        {answer && <IconButton icon="copy" label={t('copy')} onClick={() => copy(answer)} />}
-        {canRetry && <IconButton icon="retry" label={t('retryAnswer')} onClick={retry} />}
-        {lastRun && can('chat') && (
-          <IconButton icon="branch" label={t('branchAnswer')} onClick={() => branchFrom(lastRun)} />
-        )}
-        {lastRun && (
-          <a class="icon-button" href={addressOf('run', lastRun)} aria-label={t('runDetails')} title={t('runDetails')}>
-            <Icon name="more" />
-          </a>
-        )}
-      </div>
+      <Actions messages={messages} lastRun={lastRun} />
     </div>
   )
 }
+
+type ActionsProps = Pick<Timeline, 'messages'> & { readonly lastRun: string | undefined }
+
+/** The row of icons below the newest answer. */
+function Actions({ messages, lastRun }: ActionsProps) {
+  const canRetry = can('chat') && messages.some(({ role }) => role === 'user')
+  const last = messages.at(-1)
+  const answer = last?.role === 'assistant' ? textOf(last) : ''
+  const first = messages.find(({ run_id: id }) => id === lastRun)
+  return (
+    <div class="actions">
+      {first && <Versions seq={`${first.seq}`} />}
+      {answer && <IconButton icon="copy" label={t('copy')} onClick={() => copy(answer)} />}
+      {canRetry && <IconButton icon="retry" label={t('retryAnswer')} onClick={retry} />}
+      {answer && <ReadButton id={`${last?.seq}`} text={answer} />}
+      {lastRun && can('chat') && (
+        <IconButton icon="branch" label={t('branchAnswer')} onClick={() => branchFrom(lastRun)} />
+      )}
+      {lastRun && <RunLink id={lastRun} />}
+    </div>
+  )
+}
+
+const RunLink = ({ id }: { readonly id: string }) => (
+  <a class="icon-button" href={addressOf('run', id)} aria-label={t('runDetails')} title={t('runDetails')}>
+    <Icon name="more" />
+  </a>
+)
 
 /** After a reload the run itself says how it has ended. */
 function useOutcome(runId: string | undefined): void {

@@ -16,6 +16,7 @@ import { findMarked, mark } from './marked.ts'
 import { changedFiles, watchChangedFiles } from './results/changed-files.ts'
 import { WorkspaceFile } from './results/workspace-file.tsx'
 import { loadNextPage, loadOlder, marked, reloadMessages, timeline } from './store.ts'
+import { watchVersions } from './versions.ts'
 
 drawFilesBy(WorkspaceFile)
 
@@ -46,7 +47,7 @@ export function MessageList() {
     mark(list, markedKey)
     isAway.value = timeline.value.newer !== null || !isFollowing.current
   })
-  useEffect(watchChangedFiles, [])
+  useWatchers()
   useEffect(() => watchSize(ref.current, isFollowing), [])
   const onScroll = () => {
     const list = ref.current
@@ -83,6 +84,12 @@ export function MessageList() {
       {isAway.value && <ToEnd onClick={() => goToEnd(ref.current, refs)} />}
     </div>
   )
+}
+
+/** Reads what belongs to the messages and is not in them. */
+function useWatchers(): void {
+  useEffect(watchChangedFiles, [])
+  useEffect(watchVersions, [])
 }
 
 function useBlocks() {

@@ -1,6 +1,7 @@
 /** Says in words what a run does or waits for, and for how long. */
 
 import { useEffect, useRef, useState } from 'preact/hooks'
+import type { RunStatus } from '../../model/timeline.ts'
 import { t, type Word } from '../../words/words.ts'
 import { timeline } from './store.ts'
 
@@ -40,10 +41,11 @@ function describe(now: number, silent: number): string {
   return silent >= silentSeconds && !isWorking ? t('silentFor', { seconds: silent }) : t('answering')
 }
 
-function describeWait({ reason, until }: { readonly reason: string; readonly until?: string }, now: number): string {
+function describeWait({ reason, until, attempt, attempts }: RunStatus, now: number): string {
   const why = t(reasons[reason] ?? 'wait_other')
   const seconds = until === undefined ? 0 : Math.ceil((Date.parse(until) - now) / 1_000)
-  return `${why} ${seconds > 0 ? t('tryingIn', { seconds }) : t('tryingAgain')}`
+  const which = attempt === undefined || attempts === undefined ? '' : ` ${t('attemptOf', { attempt, attempts })}`
+  return `${why} ${seconds > 0 ? t('tryingIn', { seconds }) : t('tryingAgain')}${which}`
 }
 
 function useClock(): number {

@@ -305,9 +305,9 @@ export async function retry(): Promise<void> {
   await reloadMessages()
 }
 
-/** Takes the last turn back and returns its words. */
-export async function undo(): Promise<void> {
-  await api('POST', path`/api/sessions/${openId ?? ''}/undo`, { body: {} })
+/** Takes a turn and all behind it out of the conversation. They stay as an older version. */
+export async function replaceFrom(runId: string): Promise<void> {
+  await api('POST', path`/api/sessions/${openId ?? ''}/undo`, { body: { run_id: runId, replaced: true } })
   await reloadMessages()
 }
 

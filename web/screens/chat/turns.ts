@@ -8,18 +8,22 @@ import { goTo, place } from '../../parts/route.ts'
 import type { AttachedFile } from '../../model/workspace-files.ts'
 import { type Attached, listAttached, readPicture, setAttached, toMessage } from './attachments.ts'
 import { type Draft, readDraft, suggest } from './draft.ts'
-import { forgetSent, fork, sendMessage, timeline, undo } from './store.ts'
+import { forgetSent, fork, replaceFrom, sendMessage, timeline } from './store.ts'
 
-/** Only the newest turn can be taken back, and with it every message in it. */
-export function isLastUser({ runId }: Pick<UserBlock, 'runId'>): boolean {
-  const { messages, run, live } = timeline.value
-  if (run !== undefined || !can('write')) return false
-  const runs = [
+/** The runs that a person has begun or joined, one for each message. */
+const listRuns = (): readonly string[] => {
+  const { messages, live } = timeline.value
+  return [
     ...messages.flatMap(({ role, source, run_id: id }) => (role === 'user' && !source ? [id] : [])),
     ...live.flatMap((block) => (block.kind === 'user' && !isUnsent(block) ? [block.runId] : [])),
   ]
-  return runs.at(-1) === runId && runs.at(-2) !== runId
 }
+
+/** Whole turns are replaced, so a message has to begin one and be alone in it. */
+export const canEdit = ({ runId }: Pick<UserBlock, 'runId'>): boolean =>
+  timeline.value.run === undefined && can('write') && listRuns().filter((run) => run === runId).length === 1
+
+export const isNewestTurn = ({ runId }: Pick<UserBlock, 'runId'>): boolean => listRuns().at(-1) === runId
 
 type Edited = {
   readonly session: string
@@ -30,10 +34,10 @@ type Edited = {
 }
 const edited = signal<Edited | undefined>(undefined)
 
-/** True while the field has the words of the newest turn. That turn stays until they are sent. */
-export const isEditing = (): boolean => edited.value?.session === place.value.id && isLastUser(edited.value)
+/** True while the field has the words of an earlier message. Its turn stays until they are sent. */
+export const isEditing = (): boolean => edited.value?.session === place.value.id && canEdit(edited.value)
 
-export async function editLast({ runId, text, images, files = [] }: UserBlock): Promise<void> {
+export async function editMessage({ runId, text, images, files = [] }: UserBlock): Promise<void> {
   const { id: session } = place.value
   const pictures = await Promise.all(images.map(readPicture))
   edited.value = { session, runId, text: readDraft(session), attached: listAttached(session) }
@@ -49,10 +53,10 @@ export function endEdit(): void {
   suggest(text)
 }
 
-/** Sends a message, in the place of the newest turn when that is being edited. */
+/** Sends a message, in the place of the turn that is being edited and of all behind it. */
 export async function submit(draft: Draft): Promise<void> {
-  if (isEditing()) {
-    await undo()
+  if (edited.value && isEditing()) {
+    await replaceFrom(edited.value.runId)
     endEdit()
   }
   await sendMessage(draft)

@@ -1,15 +1,18 @@
-/** The empty chat: examples that are sent at once, and which model answers when there is none but the demo. */
+/** The empty chat: examples that are sent at once, sessions to go on with, and which model answers when there is none but the demo. */
 
 import { useEffect } from 'preact/hooks'
 import { can } from '../../api/me.ts'
 import { Button } from '../../parts/button.tsx'
 import { addressOf } from '../../parts/route.ts'
+import { formatDay } from '../../words/format.ts'
 import { t } from '../../words/words.ts'
+import { sessions } from '../sessions/sessions.ts'
 import { choiceOf, loadModels, models } from './models.ts'
 import { submit } from './turns.ts'
 
 const demoExamples = ['example1', 'example2', 'example3'] as const
-const examples = ['ask1', 'ask2', 'ask3'] as const
+const examples = ['ask1', 'ask2', 'ask3', 'ask4'] as const
+const maxRecent = 4
 
 export function Welcome() {
   // A key may have been added since. Without a network the names stay as they are.
@@ -30,11 +33,35 @@ export function Welcome() {
           </ul>
         </>
       )}
+      <Recent />
       {isDemo && (
         <p class="note">
           {t('demoAnswers')} <a href={addressOf('models')}>{t('addKey')}</a>
         </p>
       )}
     </div>
+  )
+}
+
+/** The sessions that changed last, to go on with. */
+function Recent() {
+  const recent = sessions.value.filter(({ archived }) => !archived).slice(0, maxRecent)
+  if (!recent.length) return null
+  return (
+    <section aria-label={t('recent')}>
+      <h2>{t('recent')}</h2>
+      <ul class="recent">
+        {recent.map(({ id, title, updated_at: at }) => (
+          <li key={id}>
+            <a href={addressOf('chat', id)}>
+              <span class="clip grow" dir="auto">
+                {title ?? t('untitled')}
+              </span>
+              <time dateTime={at}>{formatDay(at)}</time>
+            </a>
+          </li>
+        ))}
+      </ul>
+    </section>
   )
 }

@@ -189,7 +189,7 @@ async function receiveCopy(
 }
 
 /** A goal waits for a person: what it was doing is not part of a backup. Loops and heartbeats go on, as jobs do. */
-function metadataOfRestored({ goal, ...meta }: SessionMetadata): SessionMetadata {
+function metadataOfRestored({ goal, versions: _versions, ...meta }: SessionMetadata): SessionMetadata {
   if (!goal) return meta
   const isOpen = goal.state.at === 'active' || goal.state.at === 'waiting'
   const reason = 'The session was restored from a backup.'
@@ -210,6 +210,7 @@ function metadataOfFork(meta: SessionMetadata, spec: ForkSpec): SessionMetadata 
     pinned: _pinned,
     filesChangedAt: _filesChangedAt,
     archived: _archived,
+    versions: _versions,
     ...rest
   } = meta
   return {

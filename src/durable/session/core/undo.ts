@@ -15,7 +15,11 @@ export type UndoResult = {
   readonly turns: readonly { readonly message: UserMessage; readonly options: TurnOptions; readonly text: string }[]
 }
 
-export function undoTurns(session: Session, n: number): UndoResult {
+type Keep = (session: Session, from: number) => void
+const keepNothing: Keep = () => {}
+
+/** `keep` is called before the rows go. */
+export function undoTurns(session: Session, n: number, keep = keepNothing): UndoResult {
   const turns: { message: UserMessage; options: TurnOptions; text: string }[] = []
   let runId: string | undefined
   let from: number | undefined
@@ -38,6 +42,7 @@ export function undoTurns(session: Session, n: number): UndoResult {
   }
   if (turns.length < n) close()
   if (from === undefined) return { turns: [] }
+  keep(session, from)
   session.store.undo(from)
   session.updateMeta({
     retractedFrom: Math.min(from, session.meta.retractedFrom ?? from),
@@ -45,6 +50,13 @@ export function undoTurns(session: Session, n: number): UndoResult {
   })
   session.runInBackground(session.turns.project())
   return { turns }
+}
+
+/** Undoes a run and all runs behind it. Nothing when the conversation has no such run. */
+export function undoFromRun(session: Session, runId: string, keep = keepNothing): UndoResult {
+  const runs = [...new Set(session.journal.listRows().map(({ run }) => run))]
+  const at = runs.indexOf(runId)
+  return at < 0 ? { turns: [] } : undoTurns(session, runs.length - at, keep)
 }
 
 /** The options of an undone turn that somebody repeats. It runs for the one who repeats it, with what its authors may do too. */

@@ -6,7 +6,8 @@ import { compressNow, type CompressResult } from '../core/compress.ts'
 import type { MessageView } from '../views/api-views.ts'
 import { getMessage, listMessages, type MessageList, type MessagePage } from '../views/list-messages.ts'
 import { type EventPage, eventsAfter } from '../views/read-session.ts'
-import { type UndoResult, undoTurns } from '../core/undo.ts'
+import { type UndoResult, undoFromRun, undoTurns } from '../core/undo.ts'
+import { chooseVersion, keepVersion, listVersions, type VersionGroup } from '../core/versions.ts'
 import { type ClaimedAnswer, type ConversationMatch, matchConversation } from '../views/match-conversation.ts'
 import { hashState } from '../copies/state-hash.ts'
 import type { SessionHost } from '../session-host.ts'
@@ -46,9 +47,29 @@ export class HistorySubject extends RpcTarget {
     return this.#host.with(authority, (session) => eventsAfter(session, after))
   }
 
-  /** Removes the last n turns and returns their user messages. False while a turn is open. */
-  undo(authority: Authority, n: number): Promise<UndoResult | false | undefined> {
-    return this.#host.with(authority, (session) => !session.store.hasOpenTurn && undoTurns(session, n))
+  /**
+   * Removes the last n turns, or a run and all behind it, and returns their user messages. False while a turn is open.
+   * `isReplaced`: they stay reachable as a version.
+   */
+  undo(authority: Authority, last: number | string, isReplaced = false): Promise<UndoResult | false | undefined> {
+    return this.#host.with(authority, (session) => {
+      if (session.store.hasOpenTurn) return false
+      const keep = isReplaced ? keepVersion : undefined
+      return typeof last === 'number' ? undoTurns(session, last, keep) : undoFromRun(session, last, keep)
+    })
+  }
+
+  /** The parts of the conversation that have versions. */
+  versions(authority: Authority): Promise<readonly VersionGroup[] | undefined> {
+    return this.#host.with(authority, listVersions)
+  }
+
+  /** Puts a version in the place of the current one. */
+  chooseVersion(authority: Authority, id: string): Promise<'busy' | 'missing' | 'chosen' | undefined> {
+    return this.#host.with(authority, (session) => {
+      if (session.store.hasOpenTurn) return 'busy'
+      return chooseVersion(session, id) ? 'chosen' : 'missing'
+    })
   }
 
   /** The place at which a client's conversation continues, if a run said what the client repeats. */

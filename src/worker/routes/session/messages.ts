@@ -1,7 +1,8 @@
 /** `/api/sessions/{id}/messages`: pages of a conversation, and one message in full. */
 
 import * as z from 'zod'
-import { invalid, notFound } from '../../errors.ts'
+import { AppError, invalid, notFound } from '../../errors.ts'
+import { busyError } from '../sessions.ts'
 import { route } from '../../route.ts'
 import { requireFound, addressSession } from '../../sessions.ts'
 import { eventSeq, listOf, messageShape, ok, pageQuery } from '../../shapes.ts'
@@ -29,7 +30,54 @@ const pageShape = listOf(messageShape).extend({
   event_seq: eventSeq,
 })
 
+const versionGroupShape = z.object({
+  message_id: z.string().describe('The first message of the current version.'),
+  versions: z
+    .array(
+      z.object({
+        id: z.string(),
+        at: z.iso.datetime(),
+        preview: z.string().describe('The beginning of its first message.'),
+        current: z.boolean(),
+      }),
+    )
+    .describe('Oldest first.'),
+})
+
 export const sessionMessageRoutes = [
+  route({
+    method: 'get',
+    path: '/api/sessions/:id/versions',
+    id: 'listSessionVersions',
+    params: { id: sessionParam },
+    scope: 'read',
+    tag,
+    summary: 'The parts of the conversation that a repeated or changed message has replaced',
+    responses: ok('Each part with its versions', z.object({ data: z.array(versionGroupShape) })),
+    handle: async ({ env, authority, tenant, param }) =>
+      Response.json({
+        data: requireFound(await addressSession(env, tenant.id, param('id')).history.versions(authority)),
+      }),
+  }),
+  route({
+    method: 'post',
+    path: '/api/sessions/:id/versions',
+    id: 'chooseSessionVersion',
+    params: { id: sessionParam },
+    scope: 'write',
+    tag,
+    summary: 'Put a version in the place of the current one, which becomes a version itself',
+    example: { version: 'msg_5' },
+    body: z.strictObject({ version: z.string().min(1).max(40) }),
+    responses: ok('The versions', z.object({ data: z.array(versionGroupShape) })),
+    handle: async ({ env, authority, tenant, param, body }) => {
+      const session = addressSession(env, tenant.id, param('id'))
+      const outcome = requireFound(await session.history.chooseVersion(authority, body.version))
+      if (outcome === 'busy') throw busyError()
+      if (outcome === 'missing') throw new AppError(404, 'not_found', 'There is no such version.', { param: 'version' })
+      return Response.json({ data: requireFound(await session.history.versions(authority)) })
+    },
+  }),
   route({
     method: 'get',
     path: '/api/sessions/:id/messages',
