@@ -4,20 +4,29 @@ import { cloudflareTest, readD1Migrations } from '@cloudflare/vitest-plugin'
 import { defineConfig, type UserWorkspaceConfig } from 'vitest/config'
 import { bundledParts } from './test/support/bundled-parts.ts'
 import { appBundle, pointToSource } from './scripts/lib/app-bundle.mjs'
+import { LongestFirst } from './test/support/longest-first.ts'
 import { dropExpectedMessages } from './test/support/runtime-messages.ts'
 
 /** Backends that reach a host over HTTP. Their tests start that host, so they run in Node. So do the tables of media vendors. */
 const remote = 'test/backends/{http,host,cloudflare,daytona,e2b,vercel,media,web,browser}/**/*.test.ts'
 
-/** Long enough for a busy machine; only a test that hangs exceeds them. */
-const timeouts = { testTimeout: 60_000, hookTimeout: 90_000, expect: { poll: { timeout: 20_000 } } }
+/** `npm run chaos` runs all rows of the long tables, and the tests that take a minute each. */
+const isLong = process.env['TALARIA_LONG'] === 'all'
+
+const everywhere = {
+  provide: { isLong },
+  // Long enough for a busy machine; only a test that hangs exceeds them.
+  testTimeout: 60_000,
+  hookTimeout: 90_000,
+  expect: { poll: { timeout: 20_000 } },
+}
 
 const pure = {
   plugins: [bundledParts()],
   test: {
     name: 'pure',
     isolate: false,
-    ...timeouts,
+    ...everywhere,
     setupFiles: ['test/support/property-seed.ts'],
     include: ['test/{agent,tools,support,scripts,channels,sandbox,web}/**/*.test.ts', remote, 'bench/**/*.test.ts'],
   },
@@ -64,7 +73,7 @@ const workerd = (name: string, files: Pick<UserWorkspaceConfig['test'] & object,
   test: {
     name,
     isolate: false,
-    ...timeouts,
+    ...everywhere,
     ...files,
     onStackTrace: pointToSource,
     setupFiles: [
@@ -85,13 +94,12 @@ const e2e = {
     name: 'e2e',
     maxWorkers: 3,
     include: ['test/e2e/**/*.test.ts'],
-    // Tests that take a minute each: `npm run chaos` runs them.
-    exclude: process.env['TALARIA_LONG'] ? [] : ['test/e2e/long/**'],
+    exclude: isLong ? [] : ['test/e2e/long/**'],
     // Files share a server; files that kill one start their own. Three run at a time, because they mostly wait.
     globalSetup: ['test/e2e/support/shared.ts'],
     // Runs after the other projects, so that nothing slows down the servers that it starts and kills.
     sequence: { groupOrder: 1 },
-    ...timeouts,
+    ...everywhere,
     teardownTimeout: 20_000,
   },
 }
@@ -103,6 +111,7 @@ for (const stream of [process.stdout, process.stderr]) dropExpectedMessages(stre
 export default defineConfig({
   test: {
     maxWorkers: 4,
+    sequence: { sequencer: LongestFirst },
     silent: 'passed-only',
     // The runner does not wait for lines that are on their way to it when a file ends, and reports them as errors.
     onUnhandledError: ({ message }) => message !== '[vitest-worker]: Closing rpc while "onUserConsoleLog" was pending',

@@ -7,6 +7,7 @@ import { openArchive } from './archive.mjs'
 import { openExecs } from './exec.mjs'
 import { openFiles, rangeOf, streamOf } from './files.mjs'
 import { openJobs } from './jobs.mjs'
+import { openOwnCommands } from './own-commands.mjs'
 import { ProtocolError } from './protocol-error.mjs'
 import { openSearch } from './search.mjs'
 import { openSlots } from './slots.mjs'
@@ -20,8 +21,9 @@ const maxBufferedBytes = 32 * 1024 * 1024
 const measureIntervalMs = 3_000
 
 export function createApp({ root, token, sandbox, limits, version }) {
-  const workspaces = openWorkspaces(root, limits)
+  const workspaces = openWorkspaces(root, limits, (name, command) => own.run(name, command))
   const tenants = openTenants()
+  const own = openOwnCommands({ workspaces, sandbox, limits, tenants })
   const slots = openSlots({
     limits,
     tenantOf: tenants.of,
@@ -39,9 +41,9 @@ export function createApp({ root, token, sandbox, limits, version }) {
     token,
     boot: randomUUID(),
     jobs: openJobs({ workspaces, sandbox, limits, tenants, slots }),
-    files: openFiles({ workspaces, limits }),
+    files: openFiles({ workspaces, own, limits }),
     search: openSearch({ workspaces, limits, slots }),
-    archive: openArchive({ workspaces, sandbox, limits, tenants, slots }),
+    archive: openArchive({ workspaces, own, limits, slots }),
   }
   const server = createServer({ maxHeaderSize: 16_384, requestTimeout: 600_000, headersTimeout: 20_000 })
   server.on('request', (request, response) => void handleRequest(parts, request, response))
@@ -141,7 +143,7 @@ const routes = [
   ['DELETE', '/v1/w/:ws/files', ({ ws, files, query }) => files.remove(ws, pathOf(query))],
   ['GET', '/v1/w/:ws/stat', async ({ ws, files, query }) => ({ stat: (await files.stat(ws, pathOf(query))) ?? null })],
   ['GET', '/v1/w/:ws/list', ({ ws, files, query }) => files.list(ws, pathOf(query))],
-  ['GET', '/v1/w/:ws/tree', ({ ws, files }) => files.tree(ws)],
+  ['GET', '/v1/w/:ws/tree', ({ ws, files, query }) => files.tree(ws, query.getAll('shallow'))],
   ['POST', '/v1/w/:ws/move', async ({ ws, files, body }) => files.move(ws, await body())],
   ['POST', '/v1/w/:ws/search', async ({ ws, search, body }) => search(ws, await body())],
   ['GET', '/v1/w/:ws/tar', readTar],
@@ -201,8 +203,9 @@ async function describe({ ws, workspaces, jobs, limits }) {
   return { exists, bytes, limit: limits.DISK_BYTES, jobs: exists ? (await jobs.list(ws)).length : 0 }
 }
 
-async function removeWorkspace({ ws, workspaces, jobs, sandbox }) {
+async function removeWorkspace({ ws, workspaces, jobs, files, sandbox }) {
   await jobs.killAll(ws)
+  if (workspaces.exists(ws)) await files.clear(ws)
   await workspaces.remove(ws)
   sandbox.cgroups?.sweep()
   return {}

@@ -1,44 +1,18 @@
 // Reads and writes a folder of a workspace as a tar stream. `tar` runs inside the sandbox, so that paths and links of
 // an archive cannot reach outside of the workspace.
 
-import { spawn } from 'node:child_process'
 import { pipeline } from 'node:stream/promises'
-import { absolute, commandLine } from './command.mjs'
 import { killGroup } from './exec.mjs'
 import { ProtocolError } from './protocol-error.mjs'
 
-const timeoutMs = 600_000
-const maxErrorChars = 2_000
-/** The POSIX format, in which a time before 1970 becomes 0 instead of a binary number. */
-const format = '--format=posix --pax-option=delete=atime,delete=ctime,delete=mtime'
+/**
+ * The POSIX format, in which a time before 1970 becomes 0 instead of a binary number. Clients do not read hard links, so
+ * that each is a file.
+ */
+const format = '--format=posix --pax-option=delete=atime,delete=ctime,delete=mtime --hard-dereference'
 const namePattern = /^[\w.@+ -]{1,100}$/
 
-export function openArchive({ workspaces, sandbox, limits, tenants, slots }) {
-  async function launch(name, { path, command }) {
-    const workspace = await workspaces.open(name)
-    const cwd = absolute(path)
-    const line = commandLine({ workspace, tenant: tenants.of(name), sandbox, limits, env: {}, cwd, ms: timeoutMs })
-    const child = spawn(line.file, line.args, {
-      cwd: '/',
-      env: line.env,
-      detached: true,
-      stdio: ['pipe', 'pipe', 'pipe', 'ignore', 'pipe', 'pipe'],
-    })
-    for (const stream of child.stdio) stream?.on('error', () => {})
-    child.stdio[4].end(command)
-    child.stdio[5].end(line.options)
-    let errorText = ''
-    child.stderr.on('data', (chunk) => {
-      if (errorText.length < maxErrorChars) errorText += chunk
-    })
-    const timer = setTimeout(() => killGroup(child.pid), timeoutMs)
-    const ended = new Promise((resolve, reject) => {
-      child.on('error', reject)
-      child.on('close', (code) => resolve({ code, errorText: errorText.trim().slice(0, maxErrorChars) }))
-    }).finally(() => clearTimeout(timer))
-    return { child, ended, workspace }
-  }
-
+export function openArchive({ workspaces, own, limits, slots }) {
   /** Sends an archive. When it is incomplete, the connection is broken, so that the client notices. */
   async function read(name, { path, exclude }, response) {
     for (const each of exclude)
@@ -46,7 +20,7 @@ export function openArchive({ workspaces, sandbox, limits, tenants, slots }) {
     const release = await slots.acquire(name)
     try {
       const excluded = exclude.map((each) => `--exclude='${each}'`).join(' ')
-      const { child, ended } = await launch(name, { path, command: `tar ${format} ${excluded} -cf - .` })
+      const { child, ended } = await own.launch(name, { path, command: `tar ${format} ${excluded} -cf - .` })
       response.on('close', () => response.writableFinished || killGroup(child.pid))
       child.stdin.end()
       response.writeHead(200, { 'content-type': 'application/x-tar' })
@@ -67,7 +41,7 @@ export function openArchive({ workspaces, sandbox, limits, tenants, slots }) {
       if (length > limits.DISK_BYTES)
         throw new ProtocolError('too_large', 'The archive is larger than a workspace may be.')
       await workspaces.requireSpace(workspace, length)
-      const { child, ended } = await launch(name, { path, command: 'tar --no-same-owner -xf -' })
+      const { child, ended } = await own.launch(name, { path, command: 'tar --no-same-owner -xf -' })
       child.stdout.resume()
       await pipeline(body, child.stdin).catch(() => killGroup(child.pid))
       const { code, errorText } = await ended

@@ -39,10 +39,13 @@ export function checkEnvironment(given = {}) {
   return given
 }
 
-/** Returns file, arguments and environment for `spawn`, and the options of bubblewrap for descriptor 5. */
-export function commandLine({ workspace, tenant, sandbox, limits, env, cwd, ms, job = false }) {
+/**
+ * Returns file, arguments and environment for `spawn`, and the options of bubblewrap for descriptor 5. `allFiles`: the
+ * command is ours, and reads and replaces also files without permissions.
+ */
+export function commandLine({ workspace, tenant, sandbox, limits, env, cwd, ms, job = false, allFiles = false }) {
   const environment = { ...baseEnvironment(workspace, sandbox), ...env }
-  const { args, prefix } = sandbox.wrap(workspace, environment)
+  const { args, prefix } = sandbox.wrap(workspace, environment, allFiles)
   const groups = sandbox.cgroups?.enter(workspace.name, tenant).join(' ') ?? ''
   const alone = sandbox.limiting === 'rlimits'
   const memoryKiB = alone ? Math.ceil(limits.MEMORY_BYTES / 1024) : 0

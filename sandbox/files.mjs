@@ -6,15 +6,17 @@ import { constants } from 'node:fs'
 import { open, readdir, rename, rm } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { Readable } from 'node:stream'
+import { quote } from './own-commands.mjs'
 import { withFolder, removeAll, walk } from './walk.mjs'
-import { statAt, withRealPath } from './paths.mjs'
+import { rootsOf, statAt, withRealPath } from './paths.mjs'
 import { ProtocolError } from './protocol-error.mjs'
 
 const maxListed = 10_000
 const maxTreeEntries = 100_000
+const namePattern = /^[\w.@+-]{1,100}$/
 const safeFlags = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK
 
-export function openFiles({ workspaces, limits }) {
+export function openFiles({ workspaces, own, limits }) {
   /** Opens a regular file. The caller must close the handle. */
   async function openRead(name, path) {
     const workspace = await workspaces.open(name)
@@ -106,7 +108,7 @@ export function openFiles({ workspaces, limits }) {
       return await withRealPath(workspace, path, { follow: false }, async ({ real, path: named, isRoot }) => {
         if (isRoot) throw new ProtocolError('invalid', `This cannot be removed: ${named}`)
         if (!(await statAt(real, named))) return { removed: false }
-        await removeAll(dirname(real), basename(real), named)
+        await removeEvenLocked(name, named, () => removeAll(dirname(real), basename(real), named))
         workspaces.changed(workspace)
         return { removed: true }
       })
@@ -130,27 +132,70 @@ export function openFiles({ workspaces, limits }) {
     )
   }
 
-  /** Lists everything below /workspace and /tmp; a folder comes before its contents. */
-  async function tree(name) {
+  /** This user may not look into a folder that a command has locked. Inside, a command of ours may. */
+  async function removeEvenLocked(name, named, work) {
+    try {
+      await work()
+    } catch (error) {
+      const removed = await own.run(name, `rm -rf -- ${quote(named)}`)
+      if (removed?.code !== 0) throw error
+    }
+  }
+
+  /**
+   * Lists everything below /workspace and /tmp; a folder comes before its contents. Folders with the names of `shallow` are
+   * listed without their contents.
+   */
+  async function tree(name, shallow) {
+    for (const each of shallow)
+      if (!namePattern.test(each)) throw new ProtocolError('invalid', `This is not a name of a folder: ${each}`)
     const workspace = await workspaces.open(name)
+    const found = await listTree(workspace, new Set(shallow))
+    return (
+      (found.isLocked && (await listLocked(name, shallow))) || { entries: found.entries, truncated: found.truncated }
+    )
+  }
+
+  async function listTree(workspace, shallow) {
     const entries = []
-    for (const [inside, real] of [
-      ['/workspace', workspace.home],
-      ['/tmp', workspace.tmp],
-    ])
-      await walk(real, inside, async (entry) => entries.push(entry) < maxTreeEntries)
+    let isLocked = false
+    for (const [inside, real] of rootsOf(workspace))
+      await walk(real, inside, {
+        visit: async (entry) => entries.push(entry) < maxTreeEntries,
+        isShallow: (folder) => shallow.has(folder),
+        onLocked: () => (isLocked = true),
+      })
+    return { entries, truncated: isLocked || entries.length >= maxTreeEntries, isLocked }
+  }
+
+  async function listLocked(name, shallow) {
+    const pruned = shallow.map((each) => `-name ${quote(each)}`).join(' -o ')
+    const print = `-printf '%y\\t%s\\t%T@\\t%p\\0'`
+    const command = `find /workspace /tmp -mindepth 1 ${pruned && `-type d '(' ${pruned} ')' ${print} -prune -o `}${print}`
+    const listed = await own.run(name, `${command} | head -z -n ${maxTreeEntries}`)
+    if (listed?.code !== 0) return undefined
+    const entries = listed.output.split('\0').filter(Boolean).map(parseFound)
     return { entries, truncated: entries.length >= maxTreeEntries }
   }
 
   /** Removes everything in the workspace, but not its folders. */
   async function clear(name) {
     const workspace = await workspaces.open(name)
-    for (const folder of [workspace.home, workspace.tmp])
-      for (const child of await readdir(folder)) await removeAll(folder, child, child)
+    for (const [inside, real] of rootsOf(workspace))
+      for (const child of await readdir(real))
+        await removeEvenLocked(name, `${inside}/${child}`, () => removeAll(real, child, child))
     workspaces.changed(workspace)
   }
 
   return { openRead, write, stat, list, remove, move, tree, clear }
+}
+
+/** Parses the output of `find`: type, bytes, time, path. */
+function parseFound(line) {
+  const [kind, size, time, ...path] = line.split('\t')
+  const type = { d: 'directory', l: 'link' }[kind] ?? 'file'
+  const bytes = type === 'directory' ? 0 : Number(size)
+  return { path: path.join('\t'), type, size: bytes, modified: Math.round(Number(time) * 1000) }
 }
 
 const tooLarge = ({ FILE_BYTES }) => new ProtocolError('too_large', `A file may have ${FILE_BYTES} bytes.`, 'Split it.')

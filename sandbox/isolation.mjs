@@ -32,9 +32,12 @@ export function detectIsolation({ limits, network, plain = false, egressFolder, 
     network: variant ? network : true,
     egress: variant ? (network ? 'filtered' : 'none') : 'open',
     cgroups,
-    wrap: (workspace, environment) => ({
+    wrap: (workspace, environment, allFiles) => ({
       args: variant
-        ? bubblewrapArgs({ workspace, environment, egressFolder: network && egressFolder, binds, more: variant })
+        ? bubblewrapArgs({
+            ...{ workspace, environment, egressFolder: network && egressFolder, binds },
+            more: allFiles ? [...variant, '--cap-add', 'CAP_DAC_OVERRIDE'] : variant,
+          })
         : undefined,
       prefix: systemd ? systemdPrefix(limits) : [],
     }),

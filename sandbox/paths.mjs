@@ -10,7 +10,8 @@ import { fromFileSystemError, ProtocolError } from './protocol-error.mjs'
 
 const maxLinks = 32
 
-const rootsOf = (workspace) => [
+/** The folders of a workspace: the path inside and the real one. */
+export const rootsOf = (workspace) => [
   ['/workspace', workspace.home],
   ['/tmp', workspace.tmp],
 ]

@@ -26,28 +26,37 @@ export async function withFolder(real, work) {
   }
 }
 
-/** Visits all entries, including links, which are not followed. `visit` returns false to stop. */
-export async function walk(real, inside, visit, depth = 0) {
-  if (depth > maxDepth) return true
+/**
+ * Visits all entries, including links, which are not followed. `visit` returns false to stop. Folders of which `isShallow` is
+ * true are not entered, and `onLocked` is called for those that cannot be.
+ */
+export async function walk(real, inside, visitor, depth = 0) {
   try {
-    return await withFolder(real, (openPath) => walkOpen(openPath, inside, visit, depth))
+    if (depth <= maxDepth) return await withFolder(real, (openPath) => walkOpen(openPath, inside, visitor, depth))
+    visitor.onLocked()
+    return true
   } catch (error) {
-    if (['ENOENT', 'ENOTDIR', 'ELOOP', 'EACCES'].includes(error.code)) return true
-    throw error
+    if (error.code === 'EACCES') visitor.onLocked()
+    else if (!['ENOENT', 'ENOTDIR', 'ELOOP'].includes(error.code)) throw error
+    return true
   }
 }
 
-async function walkOpen(openPath, inside, visit, depth) {
+async function walkOpen(openPath, inside, visitor, depth) {
   const names = await readdir(openPath)
   for (const name of names.toSorted()) {
     const [real, path] = [`${openPath}/${name}`, `${inside}/${name}`]
-    const entry = await statAt(real, path)
+    const entry = (await statAt(real, path)) ?? unnamed(path)
     if (!entry) continue
-    if (!(await visit(entry))) return false
-    if (entry.type === 'directory' && !(await walk(real, path, visit, depth + 1))) return false
+    if (!(await visitor.visit(entry))) return false
+    if (entry.type !== 'directory' || visitor.isShallow(name)) continue
+    if (!(await walk(real, path, visitor, depth + 1))) return false
   }
   return true
 }
+
+/** An entry whose name is not UTF-8 cannot be opened by its name as text. Other entries were removed meanwhile. */
+const unnamed = (path) => (path.includes('\uFFFD') ? { path, type: 'file', size: 0, modified: 0 } : undefined)
 
 /**
  * Yields the file itself, or all files below a folder. `below` is the path relative to the start. `real` is valid until

@@ -15,9 +15,17 @@ const age = (file) => statSync(file, { throwIfNoEntry: false })?.mtimeMs ?? 0
 
 const listInputs = () => [
   fileURLToPath(import.meta.url),
-  ...['preact', '@preact/signals', 'marked', 'sugar-high', 'temml', 'beautiful-mermaid', 'esbuild'].map((name) =>
-    join(root, 'node_modules', name, 'package.json'),
-  ),
+  ...[
+    'preact',
+    '@preact/signals',
+    'marked',
+    'sugar-high',
+    'temml',
+    'beautiful-mermaid',
+    'modern-tar',
+    'unpdf',
+    'esbuild',
+  ].map((name) => join(root, 'node_modules', name, 'package.json')),
   ...readdirSync(source, { recursive: true })
     .filter((name) => /\.(?:tsx?|css|html|json)$/.test(name))
     .map((name) => join(source, name)),

@@ -1,6 +1,7 @@
 // `npm run chaos [-- --kills N --simulations N --fuzz N --mutations N --schedules N --trees N --documents N --deployed-turns N --tenants N
-// --seed N]`: runs simulations of the turn machine with failures, hostile requests to every route, variants of destructive commands, all conformance cases of each vendor's
-// backend, next runs of schedules against a brute-force search, documents in the dialects of messaging platforms, properties
+// --seed N]`: runs simulations of the turn machine with failures, hostile requests to every route, variants of destructive
+// commands, the long tests of the server, the tests of the page in the browser that people have, all rows of long tables,
+// all conformance cases of each vendor's backend, next runs of schedules against a brute-force search, documents in the dialects of messaging platforms, properties
 // with values that no run has tried, turns during deployments, tenants in several databases, an upgrade and a rollback, the crash matrix, and
 // random kills of a real server. Takes minutes. The last line is the sum.
 import { spawn } from 'node:child_process'
@@ -48,9 +49,26 @@ try {
   rmSync(folder, { recursive: true, force: true })
 }
 
+/** Tests that take a minute each, and those of the page in the browser that people have. */
 function longTests() {
-  const args = ['--project', 'e2e', 'test/e2e/long']
+  const args = ['--project', 'e2e', 'test/e2e/long', 'test/e2e/page', 'test/e2e/docs', 'test/e2e/reference-page']
   return { name: 'long tests of the server', env: { TALARIA_LONG: 'all' }, args }
+}
+
+/** Tables of which `npm test` runs some rows. */
+function longTables() {
+  const files = [
+    'test/scripts/regex-cost',
+    'test/scripts/bash-corpus',
+    'test/scripts/local-browser',
+    'test/backends/browser',
+    'test/backends/isolate/programs',
+    'test/backends/virtual/bounds',
+    'test/durable/chaos',
+    'test/durable/tenant/spending-cap',
+    'test/worker/contributions',
+  ]
+  return { name: 'long tables', env: { TALARIA_LONG: 'all' }, args: files }
 }
 
 function treesOfSubagents(trees, seed) {
@@ -106,9 +124,10 @@ async function chaos(numbers) {
       ? [{ name: 'hostile requests', env: { FUZZ: fuzz, FUZZ_SEED: seed }, args: ['--project', 'workerd', hostile] }]
       : []),
     longTests(),
+    longTables(),
     {
       name: 'backends of vendors',
-      env: { TALARIA_CONFORMANCE: 'all' },
+      env: { TALARIA_CONFORMANCE: 'all', TALARIA_LONG: 'all' },
       args: [
         '--project',
         'pure',

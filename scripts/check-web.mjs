@@ -29,6 +29,8 @@ const packages = [
   'uqr',
   'temml',
   'beautiful-mermaid',
+  'modern-tar',
+  'unpdf/pdfjs',
 ]
 const layerOf = (file) => layers.findIndex((layer) => file === layer || file.startsWith(`${layer}/`))
 

@@ -9,7 +9,18 @@ import { root } from './root.mjs'
 const entry = createRequire(import.meta.url).resolve('wrangler')
 
 /** Variables of the system that wrangler needs. The rest of the environment stays away from the worker. */
-const machine = ['PATH', 'HOME', 'TMPDIR', 'LANG', 'XDG_CONFIG_HOME', 'USERPROFILE', 'APPDATA', 'SystemRoot', 'TEMP']
+const machine = [
+  'PATH',
+  'HOME',
+  'TMPDIR',
+  'LANG',
+  'NODE_COMPILE_CACHE',
+  'XDG_CONFIG_HOME',
+  'USERPROFILE',
+  'APPDATA',
+  'SystemRoot',
+  'TEMP',
+]
 /** Names of a container engine and its images, for `npm run dev:sandbox`. */
 const engine = [
   'WRANGLER_DOCKER_BIN',

@@ -25,7 +25,7 @@ let shellPolicy: ShellPolicy | undefined
 export const loadShellPolicy = (): ShellPolicy | Promise<ShellPolicy> =>
   shellPolicy ?? import('./shell-policy/part.ts').then((module) => (shellPolicy = module.shellPolicy))
 
-type EgressPart = typeof EgressModule
+export type EgressPart = typeof EgressModule
 let egressPart: EgressPart | undefined
 
 /** The judge of content that leaves after foreign and private data. Undefined until it was loaded. */

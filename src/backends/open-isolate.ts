@@ -5,6 +5,7 @@
 
 import { BoundedMap } from '#agent/core/bounded-map.ts'
 import { log } from '#agent/core/log.ts'
+import { enterIsolate } from './isolate-queue.ts'
 import { withTimeout } from '#durable/platform/timeout.ts'
 
 export type IsolateCode = {
@@ -28,8 +29,12 @@ export function replaceIsolate({ name, sharedBy = '' }: Pick<IsolateCode, 'name'
   replacements.set(`${name}:${sharedBy}`, `:${crypto.randomUUID().slice(0, 8)}`)
 }
 
-/** Returns the entry point of the isolate. Results of its calls have to be copied: RPC disposes them with the call. */
-export function openIsolate<Entrypoint>({ loader, sharedBy, entrypoint, ...isolate }: IsolateCode): Entrypoint {
+/**
+ * Returns the entry point of the isolate for one call, as soon as the object may use another isolate. The result of the
+ * call has to be copied: RPC disposes it with the call.
+ */
+export async function openIsolate<Entrypoint extends object>(options: IsolateCode): Promise<Entrypoint> {
+  const { loader, sharedBy, entrypoint, ...isolate } = options
   const { name, code, modules, limits } = isolate
   const describe = () => ({
     compatibilityDate: '2026-10-20',
@@ -41,11 +46,27 @@ export function openIsolate<Entrypoint>({ loader, sharedBy, entrypoint, ...isola
   })
   // The first line of the code is a hash of the rest: a new build never meets an isolate of the old one.
   const replacement = replacements.get(`${name}:${sharedBy}`) ?? ''
-  const worker =
-    sharedBy === undefined
-      ? loader.load(describe())
-      : loader.get(`${name}:${code.slice(3, 19)}:${sharedBy}${replacement}`, describe)
-  return worker.getEntrypoint(entrypoint) as unknown as Entrypoint
+  const id = sharedBy === undefined ? undefined : `${name}:${code.slice(3, 19)}:${sharedBy}${replacement}`
+  const end = await enterIsolate(loader, id ?? crypto.randomUUID())
+  const worker = id === undefined ? loader.load(describe()) : loader.get(id, describe)
+  return endingAfterCall(worker.getEntrypoint(entrypoint) as unknown as Entrypoint, end)
+}
+
+type Method = (...args: readonly unknown[]) => Promise<unknown>
+
+/** Calls `end` after the call, also when nobody waits for it any more. */
+function endingAfterCall<Entrypoint extends object>(entry: Entrypoint, end: (() => void) | undefined): Entrypoint {
+  return new Proxy({} as Entrypoint, {
+    get: (_, name) => {
+      // The entry point of RPC has every name, so a promise would wait for its answer.
+      if (name === 'then') return undefined
+      return (...args: readonly unknown[]) => {
+        const answer = (entry as Record<string | symbol, Method>)[name]?.(...args)
+        if (end) answer?.then(end, end)
+        return answer
+      }
+    },
+  })
 }
 
 export type IsolateEnding =

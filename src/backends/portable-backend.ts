@@ -6,9 +6,15 @@ import type { SnapshotEntry } from './virtual/snapshot.ts'
 
 export type { SnapshotEntry }
 
+/** `isPartial`: not everything below the folder is listed. */
+export type TreeEntry = FileStat & { readonly isPartial?: boolean }
+
+/** Folders that their tools can regenerate, and that are often useless on another host. They may be listed without contents. */
+export const regeneratedFolders: ReadonlySet<string> = new Set(['node_modules', '.venv', '__pycache__'])
+
 export type PortableBackend = ExecutionBackend & {
   /** Everything in the workspace and in /tmp without contents; a folder comes before its contents. */
-  readonly tree: () => Promise<readonly FileStat[]>
+  readonly tree: () => Promise<readonly TreeEntry[]>
   /** The same with contents, in any order that has folders before their contents. `isWanted` filters by path. */
   readonly snapshot: (isWanted?: (path: string) => boolean) => AsyncIterable<SnapshotEntry>
   /** Writes entries; existing files are overwritten. */

@@ -74,14 +74,17 @@ export async function* unpack(
   const { createTarDecoder } = await loadTar()
   const decoder = createTarDecoder({ strict: true })
   const stop = new AbortController()
-  // An error of the archive also reaches the reader below.
-  const piped = archive.pipeTo(decoder.writable, { signal: stop.signal }).catch(() => undefined)
+  let broken: unknown
+  const piped = archive.pipeTo(decoder.writable, { signal: stop.signal }).catch((error: unknown) => (broken = error))
   try {
     for await (const { header, body } of decoder.readable) {
       const path = header.name.replace(/^(\.?\/)+/, '').replace(/\/$/, '')
       if (path === '' || path === '.' || !isUnpacked(header) || !isWanted(path)) await body.cancel()
       else yield await createEntry(path, header, body)
     }
+    // The sender breaks the connection when it could not read all files, which may be behind the end mark.
+    await piped
+    if (broken !== undefined) throw broken
   } catch (error) {
     throw error instanceof BackendError ? error : damaged(error)
   } finally {

@@ -133,6 +133,8 @@ export type Received = {
   /** Sent instead when all events are ignored. */
   readonly ignoredResponse?: Response
   readonly events: readonly InboundEvent[]
+  /** Events of other accounts of the same app, which may have connections of their own. */
+  readonly others?: readonly { readonly account: string; readonly events: readonly InboundEvent[] }[]
 }
 
 /** Events that a platform has kept until it was asked. `cursor` confirms them with the next question. */
@@ -211,8 +213,11 @@ export type ChannelCapabilities = {
   readonly files?: { readonly maxBytes: number }
   /** Time after the person's last message in which the agent may write. Later, `send` returns `window`. */
   readonly replyWindowMs?: number
-  /** The platform stores a message once, however often `send` repeats its key. */
-  readonly idempotencyKeys?: true
+  /**
+   * The platform stores a message once, however often `send` repeats its key. `without-reply-handle`: unless the message
+   * answers by a reply handle.
+   */
+  readonly idempotencyKeys?: true | 'without-reply-handle'
 }
 
 /** The size of one message: UTF-16 units, bytes of UTF-8 or code points. */
@@ -239,10 +244,17 @@ export type Registration = { readonly ok: boolean; readonly detail: string }
 
 export type Channel = {
   readonly platform: string
+  /** As people write it. */
+  readonly name: string
   /** The default API address, and the variable of the deployment that replaces it. */
   readonly apiBase: { readonly variable: string; readonly url: string }
   /** The secrets that a connection needs, with the shape of each. */
   readonly secrets: Readonly<Record<string, SecretShape>>
+  /**
+   * The secret that names the account, where all accounts of an app share one webhook. An event then may arrive at the
+   * connection of another account with the same `app_secret`.
+   */
+  readonly accountSecret?: string
   /** The connection needs the setting `address`. */
   readonly needsAddress?: true
   /** Strangers get no pairing code: an answer would tell them that the address lives. */

@@ -10,6 +10,11 @@ const platforms: Readonly<Record<string, Loader>> = {
   discord: async () => (await import('./discord/discord.ts')).discord,
   whatsapp: async () => (await import('./whatsapp/whatsapp.ts')).whatsapp,
   sms: async () => (await import('./sms/sms.ts')).sms,
+  line: async () => (await import('./line/line.ts')).line,
+  messenger: async () => (await import('./meta/messenger.ts')).messenger,
+  instagram: async () => (await import('./meta/instagram.ts')).instagram,
+  twilio_whatsapp: async () => (await import('./sms/twilio-whatsapp.ts')).twilioWhatsapp,
+  rcs: async () => (await import('./sms/rcs.ts')).rcs,
   email: async () => (await import('./email/email.ts')).email,
 }
 let current = platforms

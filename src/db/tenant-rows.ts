@@ -5,10 +5,10 @@ import { historyDb, type HistoryDb } from './shards/sharded-database.ts'
 /** History and its search index are not among them: the objects of sessions write both again. */
 const tables = ['api_key', 'login', 'channel', 'audit', 'usage_kept'] as const
 /** The other tables are in `DB`. */
-const isOfHistory = (table: Table): boolean => table === 'usage_kept'
-type Table = (typeof tables)[number]
-type Row = Readonly<Record<string, string | number | null>>
-export type TenantRow = { readonly table: Table; readonly row: Row }
+const isOfHistory = (table: CopiedTable): boolean => table === 'usage_kept'
+type CopiedTable = (typeof tables)[number]
+type TenantTableRow = Readonly<Record<string, string | number | null>>
+export type TenantRow = { readonly table: CopiedTable; readonly row: TenantTableRow }
 
 const pageRows = 500
 
@@ -20,7 +20,7 @@ export async function* readTenantRows(env: Env, tenantId: string): AsyncGenerato
       const page = await databaseOf(env, tenantId, table)
         .prepare(`SELECT rowid AS position, * FROM ${table} WHERE tenant_id = ? AND rowid > ? ORDER BY rowid LIMIT ?`)
         .bind(tenantId, after, pageRows)
-        .all<Row & { readonly position: number }>()
+        .all<TenantTableRow & { readonly position: number }>()
       for (const { position, num: _num, ...row } of page.results) {
         after = position
         yield { table, row }
@@ -39,7 +39,7 @@ export async function writeTenantRows(env: Env, tenantId: string, rows: readonly
     }
 }
 
-const databaseOf = (env: Env, tenantId: string, table: Table): HistoryDb =>
+const databaseOf = (env: Env, tenantId: string, table: CopiedTable): HistoryDb =>
   isOfHistory(table) ? historyDb(env, tenantId) : env.DB
 
 function insert(db: HistoryDb, tenantId: string, { table, row }: TenantRow): D1PreparedStatement {

@@ -40,12 +40,12 @@ export type Tenants = ApiKeys & {
   readonly update: (id: string, change: TenantChange, now?: number) => Promise<Tenant | undefined>
 }
 
-type TenantRow = Omit<Tenant, 'mail'> & { readonly history: string | null; readonly mail: Tenant['mail'] | null }
+type StoredTenant = Omit<Tenant, 'mail'> & { readonly history: string | null; readonly mail: Tenant['mail'] | null }
 
 /** The tenant that every deployment has belongs to the operator. */
 const assignedByDefault = (id: string): Tenant['mail'] => (id === 'default' ? ['*'] : [])
 
-const toTenant = ({ history: _history, ...row }: TenantRow): Tenant => ({
+const toTenant = ({ history: _history, ...row }: StoredTenant): Tenant => ({
   ...row,
   mail: row.mail ?? assignedByDefault(row.id),
   limits: knownLimits(row.limits),

@@ -211,9 +211,9 @@ const refusalMessage = ({ id, name }: ToolCall, refusal: PermissionRefusal): Too
   marks: noMarks,
 })
 
-type RunOptions = DispatchOptions & { readonly reported: Marks[] }
+type ToolRunOptions = DispatchOptions & { readonly reported: Marks[] }
 
-async function runTool(tool: Tool, call: ToolCall, options: RunOptions, limitMs: number): Promise<ToolResult> {
+async function runTool(tool: Tool, call: ToolCall, options: ToolRunOptions, limitMs: number): Promise<ToolResult> {
   const { context, schedule, services, reported, marks } = options
   const progress = options.progress && openCallProgress(call, options.progress, schedule)
   const maxResultChars = options.resultLimits?.perResult

@@ -55,7 +55,9 @@ export function openBatch({ earlier = [], limits, shorten }: BatchOptions): Resu
     const shorter = await shorten(callId, text, messages.get(callId)?.marks)
     const message = messages.get(callId)
     if (!message) return undefined
-    const content = message.content.map((one, i) => (i === part ? ({ type: 'text', text: shorter } as const) : one))
+    const content = message.content.map((one, i) =>
+      i === part && one.type === 'text' ? { ...one, text: shorter } : one,
+    )
     messages.set(callId, { ...message, content })
     done.add(`${callId} ${part}`)
     return { callId, part, text: shorter }

@@ -70,7 +70,19 @@ const composites: Readonly<Record<string, Toolset>> = {
   },
 }
 
-const platforms = ['telegram', 'discord', 'slack', 'whatsapp', 'email', 'sms'] as const
+const platforms = [
+  'telegram',
+  'discord',
+  'slack',
+  'whatsapp',
+  'email',
+  'sms',
+  'line',
+  'messenger',
+  'instagram',
+  'twilio_whatsapp',
+  'rcs',
+] as const
 
 /** The toolset of each source of messages. */
 const presets: Readonly<Record<string, Toolset>> = {

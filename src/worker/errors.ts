@@ -97,6 +97,10 @@ function toUnexpectedError(error: unknown): AppError {
       cause: error,
     })
   }
+  if (isOfBackend(error)) {
+    log.warn('request.no_backend', 'A host did not do what a request needs.', { error })
+    return new AppError(503, 'unavailable', error.message, { retryAfter: 30, cause: error })
+  }
   log.error('request.failed', 'Unexpected error.', { error })
   return new AppError(500, 'internal_error', 'Something went wrong inside. It has been logged.', { cause: error })
 }
@@ -104,6 +108,9 @@ function toUnexpectedError(error: unknown): AppError {
 /** How messages of the runtime and of D1 begin. */
 const transientMessage =
   /^(?:D1_ERROR: )?(?:network connection lost|the object was written by newer code|durable object is overloaded|D1 DB |cannot resolve D1 DB |internal error(?:;| in D1 | while starting up D1 ))/i
+
+/** Errors keep their name between objects, and lose their class. */
+const isOfBackend = (error: unknown): error is Error => error instanceof Error && error.name === 'BackendError'
 
 const isTransient = (error: unknown): boolean =>
   isObjectReset(error) ||

@@ -7,7 +7,7 @@ afterEach(() => replaceClock())
 
 function createLoader() {
   const [loaded, shared]: [WorkerLoaderWorkerCode[], [string | null, WorkerLoaderWorkerCode][]] = [[], []]
-  const stub = { getEntrypoint: (name?: string) => ({ name }) } as unknown as WorkerStub
+  const stub = { getEntrypoint: (name?: string) => ({ read: async () => name }) } as unknown as WorkerStub
   const loader = {
     load: (code: WorkerLoaderWorkerCode) => (loaded.push(code), stub),
     get: (name: string | null, code: () => WorkerLoaderWorkerCode) => (shared.push([name, code()]), stub),
@@ -22,20 +22,23 @@ const isolate = {
   limits: { cpuMs: 1, subRequests: 2 },
 }
 
-it('starts an isolate without network, environment and secrets', () => {
+type Reader = { readonly read: () => Promise<string> }
+
+it('starts an isolate without network, environment and secrets', async () => {
   const { loader, loaded } = createLoader()
-  expect(openIsolate({ loader, ...isolate, modules: { 'more.js': 'x' } })).toEqual({ name: 'Reader' })
+  const entry = await openIsolate<Reader>({ loader, ...isolate, modules: { 'more.js': 'x' } })
+  expect(await entry.read()).toBe('Reader')
   const [code] = loaded
   expect(code).toMatchObject({ mainModule: 'pdf.js', globalOutbound: null, limits: isolate.limits })
   expect(code?.modules).toEqual({ 'pdf.js': isolate.code, 'more.js': 'x' })
   expect(code && 'env' in code).toBe(false)
 })
 
-it('shares an isolate by build and owner', () => {
+it('shares an isolate by build and owner', async () => {
   const { loader, loaded, shared } = createLoader()
-  openIsolate({ loader, ...isolate, sharedBy: 'one' })
-  openIsolate({ loader, ...isolate, sharedBy: 'two' })
-  openIsolate({ loader, ...isolate, code: '// fedcba9876543210\nrest', sharedBy: 'one' })
+  await openIsolate({ loader, ...isolate, sharedBy: 'one' })
+  await openIsolate({ loader, ...isolate, sharedBy: 'two' })
+  await openIsolate({ loader, ...isolate, code: '// fedcba9876543210\nrest', sharedBy: 'one' })
   expect(loaded).toEqual([])
   expect(shared.map(([name]) => name)).toEqual([
     'pdf:0123456789abcdef:one',
@@ -44,14 +47,14 @@ it('shares an isolate by build and owner', () => {
   ])
 })
 
-it('gives an owner another isolate after one was replaced, and other owners the same', () => {
+it('gives an owner another isolate after one was replaced, and other owners the same', async () => {
   const { loader, shared } = createLoader()
   const open = (sharedBy: string) => openIsolate({ loader, ...isolate, sharedBy })
-  open('three')
+  await open('three')
   replaceIsolate({ name: 'pdf', sharedBy: 'three' })
-  open('three')
-  open('three')
-  open('four')
+  await open('three')
+  await open('three')
+  await open('four')
   const [before, after, again, other] = shared.map(([name]) => name)
   expect(before).toBe('pdf:0123456789abcdef:three')
   expect(after).toMatch(/^pdf:0123456789abcdef:three:[\da-f]{8}$/)

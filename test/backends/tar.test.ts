@@ -86,6 +86,21 @@ describe('an archive', () => {
     await expect(read(damaged)).rejects.toMatchObject({ code: 'unavailable' })
   })
 
+  it('is rejected when its sender breaks off behind the end mark', async () => {
+    const whole = await packed(entries)
+    const chunks = [whole, new Uint8Array(512)]
+    const broken = new ReadableStream<Uint8Array>({
+      async pull(controller) {
+        const chunk = chunks.shift()
+        if (chunk) return controller.enqueue(chunk)
+        // By then all entries have been read.
+        await new Promise((resolve) => setTimeout(resolve, 50))
+        controller.error(new Error('connection lost'))
+      },
+    })
+    await expect(collect(unpack(broken))).rejects.toMatchObject({ code: 'unavailable' })
+  })
+
   it('of GNU tar may have long names in separate entries', async () => {
     const name = `d/${'n'.repeat(150)}`
     const long = [header({ name: '././@LongLink', type: 'L', size: name.length + 1 }), name.padEnd(512, '\0')]

@@ -57,6 +57,8 @@ export type ChannelFixture = {
   readonly encodePress?: (press: { readonly id: string; readonly data: string }) => string
   /** Edits, commands, lifecycle events, quotes, messages of bots and media. */
   readonly samples?: readonly EventSample[]
+  /** Proven requests that mean nothing to the agent: its own messages, receipts, unknown events. */
+  readonly ignored?: readonly Pick<EventSample, 'name' | 'body'>[]
   /** Signs a body with the secrets of a connection, as sent at a time. */
   readonly sign: (body: Uint8Array, by: ChannelConnection, at: number) => Promise<HeadersInit>
   /** Requests that must be answered at once, and the expected answers. */
@@ -131,7 +133,7 @@ async function receiveSigned(fixture: ChannelFixture, body: string | Uint8Array)
 
 function testEvents(fixture: ChannelFixture): void {
   const { channel, connection, encodeMessages, encodePress, maxEventsPerRequest: max } = fixture
-  const { chats = defaultChats, person = defaultPerson, samples = [] } = fixture
+  const { chats = defaultChats, person = defaultPerson, samples = [], ignored = [] } = fixture
   const sample = sampleOf(fixture)
 
   it.skipIf(fixture.messagesByGateway).each([
@@ -169,6 +171,11 @@ function testEvents(fixture: ChannelFixture): void {
     const { events } = await receiveSigned(fixture, body)
     expect(events).toEqual([expect.objectContaining(event)])
     for (const parsed of events) expectLegal(parsed)
+  })
+
+  it.each(ignored)('ignores $name', async ({ body }) => {
+    const { response, events } = await receiveSigned(fixture, body)
+    expect([events, response?.ok ?? true]).toEqual([[], true])
   })
 
   it.skipIf(fixture.messagesByGateway)(
@@ -315,6 +322,17 @@ function testSend(createFixture: () => ChannelFixture): void {
     expect((await channel.send(connection, message, 'k1')).kind).toBe('sent')
     expect((await channel.send(connection, message, 'k2')).kind).toBe('sent')
     expect(api.texts()).toHaveLength(channel.capabilities.idempotencyKeys ? 2 : 3)
+  })
+
+  it('delivers a text of several messages whole', async () => {
+    const fixture = createFixture()
+    const { channel, connection, api } = fixture
+    const source = 'Grüße 漢字 '.repeat(Math.ceil(channel.textLimit.max / 5)).trim()
+    const chunks = channel.render(source, 'markdown')
+    expect(chunks.length).toBeGreaterThan(1)
+    for (const [n, chunk] of chunks.entries())
+      expect((await channel.send(connection, { address: addressOf(fixture), chunk }, `k${n}`)).kind).toBe('sent')
+    expect(withoutBlanks(api.texts().join(''))).toBe(withoutBlanks(source))
   })
 
   it('shows typing, answers a press, and names its account', async () => {

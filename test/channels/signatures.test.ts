@@ -5,14 +5,17 @@
 
 import { sign as signOfOctokit } from '@octokit/webhooks-methods'
 import { verifyKey } from 'discord-interactions'
+import { validateSignature } from '@line/bot-sdk'
 import { verifySlackRequest } from 'slack-edge'
 import nacl from 'tweetnacl'
 import twilio from 'twilio'
 import { describe, expect, it } from 'vitest'
+import { encodeBase64Bytes } from '#agent/core/base64.ts'
 import type { Channel, ChannelConnection, InboundRequest } from '#channels/channel.ts'
 import { discord } from '#channels/discord/discord.ts'
 import { computeHmac, concatBytes } from '#channels/hmac.ts'
 import { slack } from '#channels/slack/slack.ts'
+import { line } from '#channels/line/line.ts'
 import { sms } from '#channels/sms/sms.ts'
 import { telegram } from '#channels/telegram/telegram.ts'
 import { whatsapp } from '#channels/whatsapp/whatsapp.ts'
@@ -61,6 +64,21 @@ const changesOf = (text: string): readonly string[] => {
   const changed = [`${text} `, text.slice(1), `${text}\n`, text.replace(/^./su, (char) => (char === 'b' ? 'c' : 'b'))]
   return changed.filter((one) => one !== text)
 }
+
+describe('LINE', () => {
+  it('agrees with @line/bot-sdk', async () => {
+    for (let n = 0; n < requests; n++) {
+      const secrets = { channel_access_token: 't', channel_secret: `secret-${random(5)}` }
+      const body = textOf(60)
+      const signer = random(4) ? secrets.channel_secret : 'secret-of-another'
+      const signature = encodeBase64Bytes(await computeHmac('SHA-256', signer, bytesOf(body)))
+      const sent = random(4) ? body : (changesOf(body)[random(3)] ?? body)
+      const isKnown = validateSignature(sent, secrets.channel_secret, signature)
+      const actual = await isAccepted(line, secrets, requestOf({ 'x-line-signature': signature }, bytesOf(sent)))
+      expect(actual).toBe(isKnown)
+    }
+  })
+})
 
 describe('Slack', () => {
   it('agrees with slack-edge', async () => {

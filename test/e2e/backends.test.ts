@@ -1,27 +1,34 @@
-/** Tests the http backend with a real server and a real sandbox server. */
+/** Tests the http backend, and its processes, with a real server and a real sandbox server. */
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { hasBubblewrap } from '../sandbox/bubblewrap.mjs'
 import { type SandboxServer, startSandbox, token } from '../sandbox/server.mjs'
+import { startModelServer } from '../support/model-server/server.ts'
 import { createClient } from './support/client.ts'
-import { type Server, startServer } from './support/server.ts'
+import { deleteState, type Server, startServer } from './support/server.ts'
+import { modelSettings } from './support/shared.ts'
 
 describe.skipIf(!hasBubblewrap)('the http backend behind a session (needs bubblewrap)', () => {
   let sandbox: SandboxServer
+  let model: Awaited<ReturnType<typeof startModelServer>>
   let server: Server
   beforeAll(async () => {
-    sandbox = await startSandbox()
-    server = await startServer({ env: { SANDBOX_HTTP_URL: sandbox.url, SANDBOX_HTTP_TOKEN: token } })
+    ;[sandbox, model] = await Promise.all([startSandbox(), startModelServer()])
+    const backend = { SANDBOX_HTTP_URL: sandbox.url, SANDBOX_HTTP_TOKEN: token }
+    server = await startServer({ env: { ...modelSettings(model.url), ...backend } })
   })
   afterAll(async () => {
     await server.stop()
-    await sandbox.stop()
+    await Promise.all([sandbox.stop(), model.close()])
+    deleteState(server.state)
   })
+  /** The demo model runs what it is told to. */
+  const demo = { model: 'demo/agent' }
 
   it('runs commands, moves files in both directions, and leaves nothing behind', async () => {
     const owner = createClient(server.url, server.key)
     expect((await owner.get('/health/detailed')).json.backends.http).toContain('bubblewrap')
-    const session = await owner.newSession()
+    const session = await owner.newSession(demo)
     const file = (name: string) => `/api/sessions/${session}/files/${name}`
     await owner.send('PUT', file('note.txt'), { raw: 'from here' })
     const use = (backend: string) =>
@@ -38,7 +45,7 @@ describe.skipIf(!hasBubblewrap)('the http backend behind a session (needs bubble
 
   it('rolls back to the files before a turn, except those that a person changed', async () => {
     const owner = createClient(server.url, server.key)
-    const session = await owner.newSession({ settings: { terminal: { backend: 'http' } } })
+    const session = await owner.newSession({ ...demo, settings: { terminal: { backend: 'http' } } })
     const file = (name: string) => `/api/sessions/${session}/files/${name}`
     await owner.chat(session, 'run: echo first > a.txt; echo first > b.txt')
     await owner.chat(session, 'run: cat a.txt')
@@ -62,11 +69,33 @@ describe.skipIf(!hasBubblewrap)('the http backend behind a session (needs bubble
 
   it('gives a fork its own copy of the files', async () => {
     const owner = createClient(server.url, server.key)
-    const session = await owner.newSession({ settings: { terminal: { backend: 'http' } } })
+    const session = await owner.newSession({ ...demo, settings: { terminal: { backend: 'http' } } })
     await owner.chat(session, 'run: echo first > a.txt')
     const fork = await owner.post(`/api/sessions/${session}/fork`)
     await owner.chat(session, 'run: echo second > a.txt')
     expect((await owner.get(`/api/sessions/${fork.json.id}/files/a.txt`)).text).toBe('first\n')
     expect((await owner.get(`/api/sessions/${session}/files/a.txt`)).text).toBe('second\n')
   })
+
+  it('gives processes a number, a terminal and an input that ends; what is built there is run', async () => {
+    const owner = createClient(server.url, server.key)
+    const session = await owner.newSession({ settings: { terminal: { backend: 'http' } } })
+    const asked = async (tool: string, input: object) => {
+      await owner.chat(session, `[[call ${tool} ${JSON.stringify(input)} then say ok]]`)
+      const messages = await owner.messages(session)
+      return JSON.parse(String(messages.findLast(({ role }) => role === 'tool')?.content)) as Record<string, unknown>
+    }
+    expect(await asked('terminal', { command: '[ -t 1 ] && echo screen', pty: true })).toMatchObject({
+      output: 'screen',
+      exit_code: 0,
+    })
+    // The server says that it keeps commands away from the machine: code of the project runs unasked.
+    const build = 'echo "echo built" > build.sh && bash build.sh'
+    expect(await asked('terminal', { command: build })).toMatchObject({ output: 'built', exit_code: 0 })
+    const { session_id, pid } = await asked('terminal', { command: 'cat; echo over', pty: true, background: true })
+    expect(pid).toBeGreaterThan(1)
+    expect(await asked('process', { action: 'close', session_id })).toMatchObject({ status: 'ok' })
+    const ended = await asked('process', { action: 'wait', session_id, timeout: 60 })
+    expect(ended).toMatchObject({ status: 'exited', exit_code: 0, pid, output: expect.stringContaining('over') })
+  }, 120_000)
 })

@@ -1,4 +1,7 @@
-/** Tests `talaria backup` and `talaria restore` between two servers: everything arrives, and what changed on the way is found. */
+/**
+ * Tests `talaria backup` and `talaria restore` between two servers, also of what a server has backed up at night: everything
+ * arrives, and what changed on the way is found.
+ */
 
 import { spawn } from 'node:child_process'
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
@@ -128,5 +131,69 @@ describe('a backup', { timeout: 120_000 }, () => {
   it('is for the owner alone', async () => {
     const { code } = await talaria(ofTenant(source.url), 'backup', join(folder, 'x'), '--tenant', tenant.id)
     expect(code).toBe(4)
+  })
+})
+
+describe('a backup of a night', { timeout: 180_000 }, () => {
+  const nights = mkdtempSync(join(tmpdir(), 'talaria-night-'))
+  let server: Server
+  let id: string
+
+  beforeAll(async () => {
+    server = await startServer({ env: { BACKUP_PASSPHRASE: passphrase } })
+    await request(server, 'PATCH', '/api/settings', { approvals: { mode: 'off' } })
+    const session = { title: 'Kept', model: 'demo/agent' }
+    id = (await request<{ id: string }>(server, 'POST', '/api/sessions', session)).id
+    for (const input of ['write a.txt: first', 'write a.txt: second'])
+      await request(server, 'POST', `/api/sessions/${id}/chat`, { input })
+    await request(server, 'POST', '/api/memory', { target: 'memory', content: 'Kept.' }).catch(() => undefined)
+  }, 180_000)
+  afterAll(async () => {
+    await server?.stop()
+    if (server) deleteState(server.state)
+    rmSync(nights, { recursive: true, force: true })
+  })
+
+  /** The runtime's own address: the server before it does not pass this on. */
+  const trigger = () => fetch(`${/http:[^ ]+\/cdn-cgi\/local\/scheduled/.exec(server.log())?.[0]}?cron=*/10+*+*+*+*`)
+  const checkpoints = (at: At) => request<unknown>(at, 'GET', `/api/sessions/${id}/checkpoints`)
+
+  it('comes back whole: conversation, files, checkpoints and memory, compared by hashes', async () => {
+    expect((await trigger()).ok).toBe(true)
+    const { backups } = await request<{ backups: string }>(server, 'GET', '/health/detailed')
+    expect(backups).toMatch(/^last complete night .*, \d+ tenants/)
+
+    const fetched = await talaria(server, 'backup', nights, '--all', '--night', 'newest')
+    expect(fetched.code, fetched.output).toBe(0)
+    const files = readdirSync(join(nights, 'default'))
+    const sealed = files.filter((name) => name.endsWith('.sealed'))
+    expect(sealed.length).toBeGreaterThanOrEqual(4)
+    expect(Buffer.concat(sealed.map((name) => readFileSync(join(nights, 'default', name)))).includes('second')).toBe(
+      false,
+    )
+    expect((await talaria(server, 'backup', nights, '--night', 'newest')).output).toMatch(/ 0 fetched/)
+
+    const changed = join(nights, 'default', files.find((name) => name.startsWith('night-')) ?? '')
+    const whole = readFileSync(changed, 'utf8')
+    writeFileSync(changed, whole.replace(/"sha256":"./, '"sha256":"x'))
+    expect((await talaria(target, 'restore', nights)).output).toMatch(/list was changed/)
+    writeFileSync(changed, whole)
+
+    const restored = await talaria(target, 'restore', nights)
+    expect(restored.output).toMatch(/default: 1 sessions, .* 0 differ/)
+    expect(restored.code).toBe(0)
+    expect(await checkpoints(target)).toEqual(await checkpoints(server))
+    expect(await checkpoints(target)).toMatchObject({ data: [{ n: 1 }, { n: 2 }] })
+    await request(target, 'POST', `/api/sessions/${id}/rollback`, {})
+    const headers = { authorization: `Bearer ${target.key}` }
+    const file = await fetch(`${target.url}/api/sessions/${id}/files/a.txt`, { headers })
+    expect(await file.text()).toBe('first')
+  })
+
+  it('says which nights there are when another one is wanted', async () => {
+    const missing = await talaria(server, 'backup', nights, '--night', '2020-01-01')
+    expect([missing.code, missing.output]).toEqual([2, expect.stringContaining('no backup of 2020-01-01')])
+    const restored = await talaria(server, 'restore', nights, '--night', '2020-01-01')
+    expect([restored.code, restored.output]).toEqual([2, expect.stringContaining('It has: night-')])
   })
 })

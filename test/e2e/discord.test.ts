@@ -1,22 +1,13 @@
 /** Tests Discord's gateway with a real server: messages over a socket, and their answers through the API. */
 
 import { afterAll, expect, it } from 'vitest'
-import { startModelServer } from '../support/model-server/server.ts'
-import { createClient, eventually } from './support/client.ts'
+import { eventually } from './support/client.ts'
 import { type GatewayLink, startDiscord } from './support/discord-server.ts'
-import { deleteState, startServer } from './support/server.ts'
-import { modelSettings } from './support/shared.ts'
+import { createTenant, server } from './support/here.ts'
 
 const token = 'bot-token-of-the-test'
-const model = await startModelServer()
-const discord = await startDiscord(token)
-const server = await startServer({ env: { ...modelSettings(model.url), DISCORD_API_BASE: discord.url } })
-afterAll(async () => {
-  await server.stop()
-  discord.close()
-  await model.close()
-  deleteState(server.state)
-})
+const discord = await startDiscord(token, server.discordPort)
+afterAll(() => discord.close())
 
 const linkOf = async (n: number): Promise<GatewayLink> => {
   await eventually(
@@ -40,7 +31,7 @@ const untilPosted = (count: number) =>
   )
 
 it('answers messages of the gateway, resumes a dropped socket, and begins no second turn for a replayed message', async () => {
-  const client = createClient(server.url, server.key)
+  const { client } = await createTenant()
   const made = await client.post('/api/channels', {
     platform: 'discord',
     secrets: { bot_token: token, public_key: 'ab'.repeat(32), application_id: '999' },
@@ -69,4 +60,6 @@ it('answers messages of the gateway, resumes a dropped socket, and begins no sec
   const roles = (await client.messages(id)).map(({ role }) => role)
   expect(roles).toEqual(['user', 'assistant', 'user', 'assistant'])
   expect(discord.refused).toEqual([])
+  // Else the bot would go on connecting.
+  expect((await client.send('DELETE', `/api/channels/${made.json.id}`)).status).toBeLessThan(300)
 })

@@ -86,7 +86,7 @@ describe.skipIf(chromium === undefined)('the site in Chromium', () => {
   let page: Page
 
   beforeAll(async () => {
-    browser = await openBrowser(chromium ?? '')
+    browser = await openBrowser()
     page = await browser.newPage()
     await page.setScheme('dark')
     await page.goTo(`${server.url}/docs/design/tenant`)

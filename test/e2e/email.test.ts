@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { expect, it } from 'vitest'
+import { lines, pdfWith } from '#test/backends/support/pdf.ts'
 import { eventually } from './support/client.ts'
 import { createTenant, owner, server } from './support/here.ts'
 
@@ -100,8 +101,12 @@ it('reads the files of a mail, and answers with files', async () => {
   expect((await tenant.post('/api/channels', { platform: 'email', settings })).status).toBe(201)
   const made = '[[call write_file {"path":"sum.csv","content":"c,3"} then say Here: MEDIA:sum.csv]]'
   const csv = `--b\r\nContent-Type: text/csv\r\nContent-Disposition: attachment; filename="in.csv"\r\n\r\na,b\r\n`
+  const pdf = Buffer.from(await pdfWith([lines('Annual report')]))
+    .toString('base64')
+    .replace(/(.{76})/g, '$1\r\n')
+  const report = `--b\r\nContent-Type: application/pdf; name="r.pdf"\r\nContent-Transfer-Encoding: base64\r\nContent-Disposition: attachment; filename="r.pdf"\r\n\r\n${pdf}\r\n`
   const headers = { 'Message-ID': `<1-${id}@x.test>`, 'Content-Type': 'multipart/mixed; boundary=b' }
-  const answer = await deliver(person, address, headers, `--b\r\n\r\n${made}\r\n${csv}--b--`)
+  const answer = await deliver(person, address, headers, `--b\r\n\r\n${made}\r\n${csv}${report}--b--`)
   expect(answer.status).toBe(200)
   await eventually(
     () => listSentTo(person).length,
@@ -117,5 +122,7 @@ it('reads the files of a mail, and answers with files', async () => {
   const { json } = await tenant.get('/api/sessions')
   const [{ id: session }] = json.data
   const { json: messages } = await tenant.get(`/api/sessions/${session}/messages`)
-  expect(JSON.stringify(messages.data[0])).toMatch(/in\.csv \(text\/csv\).*a,b/)
+  expect(JSON.stringify(messages.data[0])).toMatch(
+    /in\.csv \(text\/csv\).*a,b.*r\.pdf \(application\/pdf\).*Annual report/,
+  )
 })

@@ -1,23 +1,19 @@
-/** Tests `talaria import hermes` as users run it, against a server started by `npm start`. */
+/** Tests `talaria import hermes` as users run it, into a tenant of its own. */
 
 import { spawn } from 'node:child_process'
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterAll, beforeAll, expect, it } from 'vitest'
+import { afterAll, expect, it } from 'vitest'
 import { createHermesHome } from '../scripts/import/hermes-home.ts'
-import { deleteState, root, type Server, startServer } from './support/server.ts'
+import { createTenant, server } from './support/here.ts'
+import { root } from './support/server.ts'
 
-let server: Server
 const home = createHermesHome()
-beforeAll(async () => void (server = await startServer()), 90_000)
-afterAll(async () => {
-  await server?.stop()
-  deleteState(server.state)
-  rmSync(home, { recursive: true, force: true })
-})
+const { key: tenantKey } = await createTenant()
+afterAll(() => rmSync(home, { recursive: true, force: true }))
 
 function run(...args: readonly string[]): Promise<{ code: number | null; output: string }> {
-  const env = { PATH: process.env['PATH'] ?? '', TALARIA_URL: server.url, TALARIA_API_KEY: server.key }
+  const env = { PATH: process.env['PATH'] ?? '', TALARIA_URL: server.url, TALARIA_API_KEY: tenantKey }
   const child = spawn(process.execPath, [join(root, 'bin/talaria.mjs'), ...args], { env })
   let output = ''
   child.stdout.on('data', (text: Buffer) => void (output += text.toString()))
@@ -26,7 +22,7 @@ function run(...args: readonly string[]): Promise<{ code: number | null; output:
 }
 
 const get = async (path: string) =>
-  (await fetch(`${server.url}${path}`, { headers: { authorization: `Bearer ${server.key}` } })).json() as Promise<
+  (await fetch(`${server.url}${path}`, { headers: { authorization: `Bearer ${tenantKey}` } })).json() as Promise<
     Record<string, never>
   >
 

@@ -2,7 +2,8 @@
 
 import { type Browser, type Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { chromium, launchBrowser } from './support/chromium.ts'
+import { firstRows } from '../support/long.ts'
+import { chromium, launchBrowser, readBoxes } from './support/chromium.ts'
 import { type Client, newTenant } from './support/client.ts'
 import { owner, server } from './support/here.ts'
 
@@ -60,7 +61,7 @@ describe.skipIf(chromium === undefined)('what tools do', () => {
     expect(await group.count()).toBe(1)
     const line = group.locator('.act > summary')
     expect(await line.locator('.clip').innerText()).toMatch(words[locale].sum)
-    expect((await line.boundingBox())?.height).toBeLessThan(50)
+    expect((await readBoxes(line))[0].height).toBeLessThan(50)
     expect(await line.locator('.note').innerText()).toMatch(/\d (?:ms|s)$/)
     await line.click()
     expect(await group.locator('.tool').count()).toBe(25)
@@ -86,35 +87,43 @@ describe.skipIf(chromium === undefined)('what tools do', () => {
     await page.context().close()
   })
 
-  it.each<readonly [Locale, number]>([
+  const screens: readonly (readonly [Locale, number])[] = [
     ['de-DE', 320],
+    ['en-US', 1280],
     ['en-US', 320],
     ['de-DE', 1280],
-  ])('shows a command that waits once, above its choices, %s, %i px', async (locale, width) => {
-    const id = await client.newSession({ settings: { approvals: { mode: 'manual' } } })
-    const command = `rm -rf build-once ${'and more '.repeat(40)}`
-    const input = `[[call terminal {"command":"${command}"} then say Done]]`
-    await client.post(`/api/sessions/${id}/chat`, { input, wait: false })
-    const page = await open(locale, width, id)
-    const card = page.getByRole('alertdialog')
-    const say = words[locale]
-    await card.getByRole('button', { name: say.allow }).waitFor()
-    expect(await page.locator('.list pre, .list code, .pending pre').getByText('build-once').count()).toBe(1)
-    expect(await page.locator('.block.calls').count()).toBe(0)
-    expect(await page.locator('.progress').count()).toBe(0)
-    const [facts, choices] = [await card.locator('.facts').boundingBox(), await card.locator('.choices').boundingBox()]
-    const bottom = (facts?.y ?? 0) + (facts?.height ?? 0)
-    expect(facts?.height).toBeGreaterThan(60)
-    expect(choices?.y).toBeGreaterThanOrEqual(bottom)
-    for (const name of [say.allow, say.session, say.always, say.deny]) {
-      const box = await card.getByRole('button', { name }).boundingBox()
-      expect((box?.x ?? -1) >= 0 && (box?.x ?? 0) + (box?.width ?? 9_999) <= width).toBe(true)
-      expect((box?.y ?? 9_999) + (box?.height ?? 0)).toBeLessThanOrEqual(640)
-    }
-    expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(width)
-    await client.post(`/api/sessions/${id}/stop`)
-    await page.context().close()
-  })
+  ]
+  it.each(firstRows(2, screens))(
+    'shows a command that waits once, above its choices, %s, %i px',
+    async (locale, width) => {
+      const id = await client.newSession({ settings: { approvals: { mode: 'manual' } } })
+      const command = `rm -rf build-once ${'and more '.repeat(40)}`
+      const input = `[[call terminal {"command":"${command}"} then say Done]]`
+      await client.post(`/api/sessions/${id}/chat`, { input, wait: false })
+      const page = await open(locale, width, id)
+      const card = page.getByRole('alertdialog')
+      const say = words[locale]
+      await card.getByRole('button', { name: say.allow }).waitFor()
+      expect(await page.locator('.list pre, .list code, .pending pre').getByText('build-once').count()).toBe(1)
+      expect(await page.locator('.block.calls').count()).toBe(0)
+      expect(await page.locator('.progress').count()).toBe(0)
+      const names = [say.allow, say.session, say.always, say.deny]
+      const [facts, choices, ...buttons] = await readBoxes(
+        card.locator('.facts'),
+        card.locator('.choices'),
+        ...names.map((name) => card.getByRole('button', { name })),
+      )
+      expect(facts.height).toBeGreaterThan(60)
+      expect(choices.y).toBeGreaterThanOrEqual(facts.y + facts.height)
+      for (const { x, y, width: wide, height } of buttons) {
+        expect(x >= 0 && x + wide <= width).toBe(true)
+        expect(y + height).toBeLessThanOrEqual(640)
+      }
+      expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(width)
+      await client.post(`/api/sessions/${id}/stop`)
+      await page.context().close()
+    },
+  )
 
   it('shows subagents below their call, with their state', async () => {
     const id = await client.newSession()

@@ -1,8 +1,8 @@
 /** Tests in Chromium where the parts of the chat stand on the screens of phones, in both languages. */
 
-import { type Browser, type BrowserContext, type Locator, type Page } from 'playwright-core'
+import { type Browser, type Locator, type Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { chromium, launchBrowser } from './support/chromium.ts'
+import { chromium, launchBrowser, readBoxes } from './support/chromium.ts'
 import { type Client, newTenant } from './support/client.ts'
 import { owner, server } from './support/here.ts'
 
@@ -13,18 +13,14 @@ const names = {
   'en-US': { field: 'Message', stop: 'Stop', send: 'Send', deny: 'Deny' },
 }
 type Locale = keyof typeof names
-const screens = ([320, 360, 390, 430] as const).flatMap((width) =>
-  (['de-DE', 'en-US'] as const).map((locale) => [width, locale] as const),
-)
+const locales = ['de-DE', 'en-US'] as const
+const widths = [430, 390, 360, 320]
 
 describe.skipIf(chromium === undefined)('the chat on a phone', () => {
   let browser: Browser
   let client: Client
-  const contexts: BrowserContext[] = []
-
-  const openPhone = async (width: number, locale: Locale, id: string): Promise<Page> => {
+  const openPhone = async (locale: Locale, id: string, width = widths[0] ?? 0): Promise<Page> => {
     const context = await browser.newContext({ locale, viewport: { width, height }, hasTouch: true, isMobile: true })
-    contexts.push(context)
     const page = await context.newPage()
     page.setDefaultTimeout(30_000)
     await page.goto((await client.post('/api/login/links')).json.url.replace('127.0.0.1', 'localhost'))
@@ -33,12 +29,21 @@ describe.skipIf(chromium === undefined)('the chat on a phone', () => {
     await page.locator('.list').waitFor()
     return page
   }
+  /** Turns the phone into each of the other ones, and returns the widths that scroll sideways. */
+  const onEachScreen = async (page: Page, look: (width: number) => Promise<void>): Promise<readonly number[]> => {
+    const scrolled: number[] = []
+    for (const width of widths) {
+      await page.setViewportSize({ width, height })
+      await look(width)
+      if (await scrollsSideways(page)) scrolled.push(width)
+    }
+    return scrolled
+  }
   const expectOnScreen = async (found: Locator, width: number) => {
     await found.waitFor()
     // A button of a run that ends is replaced by another.
     const isOnScreen = async () => {
-      const box = await found.boundingBox()
-      if (!box) return false
+      const [box] = await readBoxes(found)
       const isWithin = box.x >= 0 && box.x + box.width <= width && box.y >= 0 && box.y + box.height <= height
       return isWithin && box.width > 20 && box.height > 20
     }
@@ -55,40 +60,58 @@ describe.skipIf(chromium === undefined)('the chat on a phone', () => {
   })
   afterAll(async () => browser?.close())
 
-  it.each(screens)(
-    'has field, mode, Stop and Send on a screen of %i px, %s, while an answer comes',
-    async (width, locale) => {
-      const id = await client.newSession()
-      await client.post(`/api/sessions/${id}/chat`, { input: '[[slow ttft=20 chunks=400 gap=100]]', wait: false })
-      const page = await openPhone(width, locale, id)
-      const { field, stop, send } = names[locale]
-      const stopButton = page.getByRole('button', { name: stop, exact: true })
-      await stopButton.waitFor()
-      await page.getByRole('textbox', { name: field }).fill('More')
-      for (const found of [
-        page.getByRole('textbox', { name: field }),
-        page.locator('.composer .running select'),
-        stopButton,
-        page.getByRole('button', { name: send, exact: true }),
-      ])
+  it.each(locales)('has field, mode, Stop and Send on every screen while an answer comes, %s', async (locale) => {
+    const id = await client.newSession()
+    await client.post(`/api/sessions/${id}/chat`, { input: '[[slow ttft=20 chunks=400 gap=100]]', wait: false })
+    const page = await openPhone(locale, id)
+    const { field, stop, send } = names[locale]
+    const stopButton = page.getByRole('button', { name: stop, exact: true })
+    const sendButton = page.getByRole('button', { name: send, exact: true })
+    const textbox = page.getByRole('textbox', { name: field })
+    await stopButton.waitFor()
+    await textbox.fill('More')
+    const whileRunning = await onEachScreen(page, async (width) => {
+      for (const found of [textbox, page.locator('.composer .running select'), stopButton, sendButton])
         await expectOnScreen(found, width)
-      expect(await scrollsSideways(page)).toBe(false)
-      await stopButton.click()
-      await expectOnScreen(page.getByRole('button', { name: send, exact: true }), width)
-      await page.context().close()
-    },
-  )
+    })
+    expect(whileRunning).toEqual([])
+    await stopButton.click()
+    await stopButton.waitFor({ state: 'detached' })
+    expect(await onEachScreen(page, (width) => expectOnScreen(sendButton, width))).toEqual([])
+    await page.context().close()
+  })
 
-  it.each(screens)('shows Deny on a screen of %i px, %s, whatever the command', async (width, locale) => {
+  it('clips long titles and tags in the list of all sessions', async () => {
+    const width = 320
+    const id = await client.newSession({ title: `A title that ${'goes on and '.repeat(4)}${'x'.repeat(35)}` })
+    await client.send('PATCH', `/api/sessions/${id}`, { body: { tags: [`\u202E${'x'.repeat(49)}`] } })
+    const page = await openPhone('en-US', id, width)
+    await page.goto(`${origin}/#/sessions`)
+    const card = page.locator('.list-of > li', { has: page.locator(`[data-session="${id}"]`) })
+    await card.waitFor()
+    for (const { x, width: wide } of await readBoxes(card, ...(await card.locator('button').all())))
+      expect(x + wide).toBeLessThanOrEqual(width)
+    const tag = card.locator('button.badge')
+    expect(await tag.innerText()).toContain('⟨U+202E⟩')
+    await tag.click()
+    const filter = page.locator('.filters button')
+    const [{ x, width: wide }] = await readBoxes(filter)
+    expect(x + wide).toBeLessThanOrEqual(width)
+    expect(await filter.innerText()).toMatch(/×$/)
+    expect(await scrollsSideways(page)).toBe(false)
+    await page.context().close()
+  })
+
+  it.each(locales)('shows Deny on every screen, whatever the command, %s', async (locale) => {
     const id = await client.newSession({ settings: { approvals: { mode: 'manual' } } })
     const command = `rm -rf build; echo ${'x'.repeat(300)} ${'a b '.repeat(300)}`
     await client.post(`/api/sessions/${id}/chat`, {
       input: `[[call terminal {"command":"${command}"} then say Done]]`,
       wait: false,
     })
-    const page = await openPhone(width, locale, id)
-    await expectOnScreen(page.getByRole('button', { name: names[locale].deny }), width)
-    expect(await scrollsSideways(page)).toBe(false)
+    const page = await openPhone(locale, id)
+    const deny = page.getByRole('button', { name: names[locale].deny })
+    expect(await onEachScreen(page, (width) => expectOnScreen(deny, width))).toEqual([])
     await client.post(`/api/sessions/${id}/stop`)
     await page.context().close()
   })
@@ -99,7 +122,7 @@ describe.skipIf(chromium === undefined)('the chat on a phone', () => {
     const cells = Array.from({ length: 9 }, (_, at) => `column ${at}`).join('|')
     const table = `|${cells}|\n|${'-|'.repeat(9)}\n|${cells}|`
     await client.chat(id, `${'w'.repeat(200)} [[say ${table}]]`)
-    const page = await openPhone(width, 'de-DE', id)
+    const page = await openPhone('de-DE', id, width)
     await page.locator('.table').waitFor()
     expect(await scrollsSideways(page)).toBe(false)
     const { wide, shown } = await page.locator('.table').evaluate((element) => {
@@ -107,8 +130,8 @@ describe.skipIf(chromium === undefined)('the chat on a phone', () => {
       return { wide: scrollWidth, shown: clientWidth }
     })
     expect([shown <= width, wide > shown]).toEqual([true, true])
-    const bubble = await page.locator('.bubble').boundingBox()
-    expect((bubble?.x ?? -1) >= 0 && (bubble?.x ?? 0) + (bubble?.width ?? 999) <= width).toBe(true)
-    expect((await page.locator('.chat-head').boundingBox())?.height).toBeLessThan(60)
+    const [bubble, head] = await readBoxes(page.locator('.bubble'), page.locator('.chat-head'))
+    expect(bubble.x >= 0 && bubble.x + bubble.width <= width).toBe(true)
+    expect(head.height).toBeLessThan(60)
   })
 })

@@ -1,8 +1,8 @@
 /** Tests in Chromium what the chat says while a run goes on, and after it has ended. */
 
 import { type Browser, type Page } from 'playwright-core'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { chromium, launchBrowser } from './support/chromium.ts'
+import { afterAll, beforeAll, describe, it } from 'vitest'
+import { chromium, launchBrowser, readBoxes } from './support/chromium.ts'
 import { type Client, newTenant } from './support/client.ts'
 import { owner, server } from './support/here.ts'
 
@@ -34,7 +34,8 @@ const words = {
 type Locale = keyof typeof words
 const locales: readonly Locale[] = ['en-US', 'de-DE']
 
-describe.skipIf(chromium === undefined)('a run', () => {
+// The tests mostly wait.
+describe.skipIf(chromium === undefined)('a run', { concurrent: true }, () => {
   let browser: Browser
   let client: Client
 
@@ -55,7 +56,7 @@ describe.skipIf(chromium === undefined)('a run', () => {
   })
   afterAll(async () => browser?.close())
 
-  it.each(locales)('that waits for the provider says why and for how long, %s', async (locale) => {
+  it.for(locales)('that waits for the provider says why and for how long, %s', async (locale, { expect }) => {
     const id = await client.newSession()
     const page = await open(locale, id)
     const input = `[[status 429 retry-after=9 times=1 nonce=wait${locale}]] [[say Recovered]]`
@@ -67,7 +68,7 @@ describe.skipIf(chromium === undefined)('a run', () => {
     await page.context().close()
   })
 
-  it.each(locales)('whose model is silent says so after ten seconds, %s', async (locale) => {
+  it.for(locales)('whose model is silent says so after ten seconds, %s', async (locale, { expect }) => {
     const id = await client.newSession()
     const page = await open(locale, id)
     await client.post(`/api/sessions/${id}/chat`, { input: '[[slow ttft=16000 chunks=2 gap=10]]', wait: false })
@@ -77,21 +78,24 @@ describe.skipIf(chromium === undefined)('a run', () => {
     await page.context().close()
   })
 
-  it.each(locales)('shows that it thinks in one line, and the thoughts when it is opened, %s', async (locale) => {
-    const id = await client.newSession()
-    const page = await open(locale, id)
-    await page.locator('.composer textarea').fill('[[reasoning 5]] [[say Thought it over]]')
-    await page.keyboard.press('Enter')
-    await page.getByText('Thought it over', { exact: true }).last().waitFor()
-    const summary = page.locator('.block.thinking summary')
-    await expect.poll(async () => (await summary.innerText()).trim()).toMatch(words[locale].thought)
-    expect((await summary.boundingBox())?.height).toBeLessThan(50)
-    await summary.click()
-    await page.locator('.block.thinking .markdown').waitFor()
-    await page.context().close()
-  })
+  it.for(locales)(
+    'shows that it thinks in one line, and the thoughts when it is opened, %s',
+    async (locale, { expect }) => {
+      const id = await client.newSession()
+      const page = await open(locale, id)
+      await page.locator('.composer textarea').fill('[[reasoning 5]] [[say Thought it over]]')
+      await page.keyboard.press('Enter')
+      await page.getByText('Thought it over', { exact: true }).last().waitFor()
+      const summary = page.locator('.block.thinking summary')
+      await expect.poll(async () => (await summary.innerText()).trim()).toMatch(words[locale].thought)
+      expect((await readBoxes(summary))[0].height).toBeLessThan(50)
+      await summary.click()
+      await page.locator('.block.thinking .markdown').waitFor()
+      await page.context().close()
+    },
+  )
 
-  it.each(locales)('that was stopped says so after a reload, too, %s', async (locale) => {
+  it.for(locales)('that was stopped says so after a reload, too, %s', async (locale, { expect }) => {
     const id = await client.newSession()
     const page = await open(locale, id)
     await client.post(`/api/sessions/${id}/chat`, { input: '[[slow ttft=20 chunks=400 gap=100]]', wait: false })
@@ -104,10 +108,10 @@ describe.skipIf(chromium === undefined)('a run', () => {
     await page.context().close()
   })
 
-  it.each<readonly [Locale, number]>([
+  it.for<readonly [Locale, number]>([
     ['en-US', 1280],
     ['de-DE', 360],
-  ])('has one row of icons below its answer, and its day above, %s, %i px', async (locale, width) => {
+  ])('has one row of icons below its answer, and its day above, %s, %i px', async ([locale, width], { expect }) => {
     const id = await client.newSession()
     await client.chat(id, '[[say The answer]]')
     const page = await open(locale, id, width)
@@ -115,11 +119,11 @@ describe.skipIf(chromium === undefined)('a run', () => {
     await page.locator('.end-of-run').getByRole('button', { name: say.again }).waitFor()
     const names = [say.copy, say.again, say.branch]
     const row = page.locator('.end-of-run .actions')
-    const boxes = await Promise.all([
-      ...names.map((name) => row.getByRole('button', { name, exact: true }).boundingBox()),
-      row.getByRole('link', { name: say.details }).boundingBox(),
-    ])
-    expect(new Set(boxes.map((box) => Math.round(box?.y ?? -1))).size).toBe(1)
+    const boxes = await readBoxes(
+      ...names.map((name) => row.getByRole('button', { name, exact: true })),
+      row.getByRole('link', { name: say.details }),
+    )
+    expect(new Set(boxes.map(({ y }) => Math.round(y))).size).toBe(1)
     // The answer has no second row.
     expect(await page.locator('.block.text .actions').count()).toBe(0)
     expect(await page.locator('.day').innerText()).toBe(say.today)

@@ -2,7 +2,7 @@
 
 import { type Browser, type Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { chromium, launchBrowser } from './support/chromium.ts'
+import { chromium, launchBrowser, readBoxes } from './support/chromium.ts'
 import { type Client, newTenant } from './support/client.ts'
 import { owner, server } from './support/here.ts'
 
@@ -84,10 +84,10 @@ describe.skipIf(chromium === undefined)('files in the chat', () => {
     await answered.getByText('CSV · 26 B').waitFor()
     expect(await answered.getByText('this', { exact: true }).count()).toBe(1)
     await answered.getByRole('button', { name: /^the table/ }).click()
-    const dialog = page.getByRole('dialog')
-    await dialog.getByText('Aachen,250000').waitFor()
-    await dialog.getByRole('link', { name: 'Open in Files' }).click()
-    await page.getByRole('textbox', { name: 'report.csv' }).waitFor()
+    const panel = page.getByRole('complementary', { name: 'report.csv' })
+    await panel.getByRole('cell', { name: 'Aachen' }).waitFor()
+    await panel.getByRole('link', { name: 'Open in Files' }).click()
+    await page.getByRole('region', { name: 'report.csv' }).getByRole('cell', { name: '250000' }).last().waitFor()
     await open(id)
     const saved = page.waitForEvent('download')
     await answered.getByRole('button', { name: 'Download: report.csv' }).click()
@@ -121,9 +121,8 @@ describe.skipIf(chromium === undefined)('files in the chat', () => {
     await page.reload()
     await page.locator('.block.results').getByText('2 files').click()
     await page.locator('.block.results').getByText('TXT · 2 B').waitFor()
-    const [answer, results] = [page.locator('.block.text').last(), page.locator('.block.results')]
-    const bottom = (await answer.boundingBox())?.y ?? 0
-    expect((await results.boundingBox())?.y).toBeGreaterThan(bottom)
+    const [answer, results] = await readBoxes(page.locator('.block.text').last(), page.locator('.block.results'))
+    expect(results.y).toBeGreaterThan(answer.y)
     // A turn without a changed file has no list.
     await field.fill('[[say Nothing]]')
     await field.press('Enter')

@@ -121,6 +121,35 @@ describe.skipIf(chromium === undefined)('the page in Chromium', () => {
     expect([said.length, await listWords(page)]).toEqual([4, said])
   })
 
+  it('keeps a message that steered while tools ran behind them, and their results without it', async () => {
+    const id = await client.newSession()
+    await open(id)
+    await send(
+      '[[call terminal {"command":"sleep 3; echo one"} then terminal {"command":"echo two"} then say All done]]',
+    )
+    await page.locator('.block.calls', { hasText: 'sleep 3' }).waitFor()
+    await send('and be quick')
+    const bubble = page.locator('.block.user', { hasText: 'and be quick' })
+    await bubble.getByText('Joins at the next step').waitFor()
+    await answered('All done')
+    await isIdle()
+    const order = ['block user', 'block calls', 'block user', 'block calls', 'block text']
+    const list = () =>
+      page
+        .locator('.list .block')
+        .evaluateAll((all) => all.map((one) => (one as unknown as { className: string }).className))
+    await expect.poll(list).toEqual(order)
+    await page.reload()
+    await answered('All done')
+    await expect.poll(list).toEqual(order)
+    expect(await bubble.count()).toBe(1)
+    expect(await bubble.getByRole('button', { name: 'Edit' }).count()).toBe(0)
+    const first = page.locator('.block.calls').first()
+    await first.locator('summary').first().click()
+    await first.locator('.term', { hasText: 'one' }).waitFor()
+    expect(await first.innerText()).not.toContain('The user said')
+  })
+
   it('keeps a message that a stopped run has not taken, until it is sent again', async () => {
     const id = await client.newSession()
     await open(id)

@@ -43,7 +43,7 @@ describe.skipIf(chromium === undefined)('/docs in Chromium', () => {
   let page: Page
 
   beforeAll(async () => {
-    browser = await openBrowser(chromium ?? '')
+    browser = await openBrowser()
     page = await browser.newPage()
     await page.setScheme('dark')
     await page.goTo(`${server.url}/docs`)

@@ -1,37 +1,128 @@
-/** Tests `npm start`: ports, signals, state folders and the protection of keys. */
+/** Tests `npm start`: ports, signals, state folders, the protection of keys, and the demo model without any provider. */
 
 import { execFileSync, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { createServer } from 'node:net'
-import { afterEach, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { startModelServer } from '../support/model-server/server.ts'
-import { createClient } from './support/client.ts'
+import { type Client, createClient, eventually } from './support/client.ts'
 import { adminKey, deleteState, newState, type Server, startServer } from './support/server.ts'
 
-// Servers are started one after the other.
+// Each test goes on where the one before it ended, because starts take most of the time.
 describe('npm start', { timeout: 180_000 }, () => {
   const started: Server[] = []
-  afterEach(async () => {
-    for (const server of started.splice(0)) {
-      await server.kill()
-      deleteState(server.state)
-    }
-  })
+  let [server, other, client]: [Server, Server, Client] = [] as never
+  let session: string
+  let model: Awaited<ReturnType<typeof startModelServer>>
+  const withKey = () => ({ OPENAI_API_KEY: 'sk-$ecret "quoted"', OPENAI_BASE_URL: model.url })
   const start = async (options: Parameters<typeof startServer>[0] = {}) => {
-    const server = await startServer(options)
-    started.push(server)
-    return server
+    const one = await startServer(options)
+    started.push(one)
+    return one
   }
+  beforeAll(async () => {
+    ;[server, other, model] = await Promise.all([start(), start(), startModelServer()])
+    client = createClient(server.url, server.key)
+    session = await client.newSession({ title: 'Kept' })
+  }, 180_000)
+  afterAll(async () => {
+    for (const one of started) {
+      await one.kill()
+      deleteState(one.state)
+    }
+    await model.close()
+  })
+  const say = async (input: string): Promise<string> => (await client.chat(session, input)).json.output
 
-  it('serves two folders on two ports at once, stops everything on SIGTERM, and finds its state again', async () => {
-    const [first, other] = await Promise.all([start(), start()])
-    const session = await createClient(first.url, first.key).newSession({ title: 'Kept' })
-    expect((await createClient(first.url, first.key).get(`/api/sessions/${session}`)).status).toBe(200)
+  it('serves two folders on two ports at once', async () => {
+    expect((await client.get(`/api/sessions/${session}`)).status).toBe(200)
     expect((await createClient(other.url, other.key).get(`/api/sessions/${session}`)).status).toBe(404)
-    await first.stop()
-    await expect(fetch(`${first.url}/health`)).rejects.toThrow('fetch failed')
-    const second = await start({ state: first.state })
-    expect((await createClient(second.url, second.key).get(`/api/sessions/${session}`)).json.title).toBe('Kept')
+    await other.stop()
+  })
+
+  it('prints neither the key nor anything else that is secret', () => {
+    expect(server.log()).toContain(`Talaria is ready on http://localhost:${new URL(server.url).port}`)
+    expect(server.log()).not.toContain(server.key)
+  })
+
+  it('answers with demo/agent, which says what it is', async () => {
+    expect((await client.get('/health/detailed')).json.model).toBe('demo/agent')
+    expect(await say('good day')).toMatch(/good day[\s\S]*not a language model/)
+  })
+
+  it('writes and reads files', async () => {
+    expect(await say('write notes.txt: buy milk')).toContain('write_file')
+    expect(await say('read notes.txt')).toContain('buy milk')
+    expect((await client.get(`/api/sessions/${session}/files/notes.txt`)).text).toContain('buy milk')
+  })
+
+  it('runs commands', async () => {
+    expect(await say('run: echo $((6 * 7))')).toContain('42')
+    expect(await say('run: cat notes.txt | wc -w')).toContain('2')
+  })
+
+  it('asks, waits, and takes the answer', async () => {
+    const run = client.chat(session, 'ask: Which colour?')
+    const [question] = await eventually(
+      async () => (await client.get('/api/questions')).json.data,
+      (open) => open.length === 1,
+    )
+    expect(question).toMatchObject({ session_id: session, question: 'Which colour?' })
+    expect((await client.post(`/api/questions/${question.id}`, { answer: 'green' })).status).toBe(200)
+    expect((await run).json.output).toContain('green')
+    expect((await client.get('/api/questions')).json.data).toEqual([])
+    expect((await client.post(`/api/questions/${question.id}`, { answer: 'red' })).status).toBe(409)
+  })
+
+  it('serves the OpenAI route', async () => {
+    const body = { model: 'talaria', messages: [{ role: 'user', content: 'run: echo hello' }] }
+    const { json } = await client.post('/v1/chat/completions', body)
+    expect(json.choices[0].message.content).toContain('hello')
+  })
+
+  it('says which model answers and why, and prints a request that works', () => {
+    expect(server.log()).toContain('model: demo/agent (a stand-in made of rules, because no provider is set up')
+    const address = server.url.replace('127.0.0.1', 'localhost')
+    expect(server.log()).toContain(`docs: ${address}/docs/, API reference: ${address}/docs`)
+    const [, command = ''] = /^try: (.*)$/m.exec(server.log()) ?? []
+    const env = { ...process.env, ADMIN_KEY: adminKey }
+    expect(
+      JSON.parse(execFileSync('sh', ['-c', command], { encoding: 'utf8', env })).choices[0].message.content,
+    ).toContain('hello')
+  })
+
+  it('stops everything on SIGTERM, finds its state again, and keeps settings to itself', async () => {
+    expect((await client.send('PATCH', '/api/settings', { body: { model: { default: 'openai/x' } } })).status).toBe(200)
+    await server.stop()
+    await expect(fetch(`${server.url}/health`)).rejects.toThrow('fetch failed')
+    server = await start({ state: server.state, env: { ...withKey(), UNRELATED_SECRET: 'nobody-needs-this' } })
+    client = createClient(server.url, server.key)
+    expect(server.log()).toContain('model: openai/x (from model.default of the settings)')
+    expect((await client.get(`/api/sessions/${session}`)).json.title).toBe('Kept')
+    // Settings of the environment stay out of arguments, files and other processes.
+    const list = execFileSync('ps', ['-A', '-o', 'args='], { encoding: 'utf8', maxBuffer: 64 << 20 })
+    expect(list).not.toContain('sk-$ecret')
+    expect(list).not.toContain(adminKey)
+    const found = spawnSync('grep', ['-rlsF', 'sk-$ecret', server.state, '.dev.vars'], { encoding: 'utf8' })
+    expect(found.stdout).toBe('')
+    expect((await client.get('/health/detailed')).json.providers.openai).toBe('usable')
+  })
+
+  it('keeps the key of a tenant after a kill, and no file contains it', async () => {
+    model.reset({ bodies: true })
+    const key = 'tenant-key-that-no-file-has'
+    const stored = await client.post('/api/credentials', { provider: 'openai', key })
+    expect([stored.status, stored.json.last_four]).toEqual([201, '-has'])
+    const asked = await client.newSession({ model: 'openai/bench' })
+    expect((await client.chat(asked, '[[say before]]')).json.output).toBe('before')
+    await server.kill()
+    const filesWith = (text: string) => spawnSync('grep', ['-rlaF', text, server.state], { encoding: 'utf8' }).stdout
+    expect(filesWith('"sealed":"v2.')).not.toBe('')
+    expect(filesWith(key)).toBe('')
+    const second = await start({ env: withKey(), state: server.state })
+    expect((await createClient(second.url, second.key).chat(asked, '[[say after]]')).json.output).toBe('after')
+    const bearers = model.journal().map(({ headers }) => (headers as Record<string, string>)['authorization'])
+    expect(bearers).toEqual([`Bearer ${key}`, `Bearer ${key}`])
   })
 
   it('reports an occupied port', async () => {
@@ -42,31 +133,6 @@ describe('npm start', { timeout: 180_000 }, () => {
     await expect(startServer({ port, state })).rejects.toThrow(`Port ${port} is in use`)
     other.close()
     deleteState(state)
-  })
-
-  it('says which model answers and why, prints a request that works, and keeps settings to itself', async () => {
-    const server = await start({ env: { ADMIN_KEY: adminKey } })
-    expect(server.log()).toContain('model: demo/agent (a stand-in made of rules, because no provider is set up')
-    const address = server.url.replace('127.0.0.1', 'localhost')
-    expect(server.log()).toContain(`docs: ${address}/docs/, API reference: ${address}/docs`)
-    const [, command = ''] = /^try: (.*)$/m.exec(server.log()) ?? []
-    const env = { ...process.env, ADMIN_KEY: adminKey }
-    expect(
-      JSON.parse(execFileSync('sh', ['-c', command], { encoding: 'utf8', env })).choices[0].message.content,
-    ).toContain('hello')
-    const owner = createClient(server.url, server.key)
-    expect((await owner.send('PATCH', '/api/settings', { body: { model: { default: 'openai/x' } } })).status).toBe(200)
-    await server.stop()
-    const settings = { OPENAI_API_KEY: 'sk-$ecret "quoted"', UNRELATED_SECRET: 'nobody-needs-this' }
-    const again = await start({ state: server.state, env: settings })
-    expect(again.log()).toContain('model: openai/x (from model.default of the settings)')
-    // Settings of the environment stay out of arguments, files and other processes.
-    const list = execFileSync('ps', ['-A', '-o', 'args='], { encoding: 'utf8', maxBuffer: 64 << 20 })
-    expect(list).not.toContain('sk-$ecret')
-    expect(list).not.toContain(adminKey)
-    const found = spawnSync('grep', ['-rlsF', 'sk-$ecret', again.state, '.dev.vars'], { encoding: 'utf8' })
-    expect(found.stdout).toBe('')
-    expect((await createClient(again.url, again.key).get('/health/detailed')).json.providers.openai).toBe('usable')
   })
 
   it.each([
@@ -84,27 +150,5 @@ describe('npm start', { timeout: 180_000 }, () => {
     const state = newState()
     await expect(startServer({ state, env: { ADMIN_KEY: 'short' } })).rejects.toThrow('at least 16 characters')
     deleteState(state)
-  })
-
-  it('keeps the key of a tenant after a kill, and no file contains it', async () => {
-    const model = await startModelServer()
-    model.reset({ bodies: true })
-    const env = { OPENAI_BASE_URL: model.url }
-    const key = 'tenant-key-that-no-file-has'
-    const first = await start({ env })
-    const owner = createClient(first.url, first.key)
-    const stored = await owner.post('/api/credentials', { provider: 'openai', key })
-    expect([stored.status, stored.json.last_four]).toEqual([201, '-has'])
-    const session = await owner.newSession({ model: 'openai/bench' })
-    expect((await owner.chat(session, '[[say before]]')).json.output).toBe('before')
-    await first.kill()
-    const filesWith = (text: string) => spawnSync('grep', ['-rlaF', text, first.state], { encoding: 'utf8' }).stdout
-    expect(filesWith('"sealed":"v2.')).not.toBe('')
-    expect(filesWith(key)).toBe('')
-    const second = await start({ env, state: first.state })
-    expect((await createClient(second.url, second.key).chat(session, '[[say after]]')).json.output).toBe('after')
-    const bearers = model.journal().map(({ headers }) => (headers as Record<string, string>)['authorization'])
-    expect(bearers).toEqual([`Bearer ${key}`, `Bearer ${key}`])
-    await model.close()
   })
 })

@@ -12,6 +12,8 @@ export type SandboxOptions = {
   readonly env?: Readonly<Record<string, string>>
   /** The folder of an earlier server. */
   readonly root?: string
+  /** Also root has then no right to read all files. */
+  readonly isUser?: boolean
 }
 export function startSandbox(options?: SandboxOptions): Promise<SandboxServer>
 /** A new name; the workspace and its processes are removed when the server is stopped. */

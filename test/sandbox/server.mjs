@@ -7,10 +7,15 @@ import { dirname, join } from 'node:path'
 
 export const token = 'a-key-for-tests-0123456789'
 
-export async function startSandbox({ args = [], env = {}, root } = {}) {
+/** Runs a server of root as any other user: without the right to read all files. */
+const asUser = ['--bounding-set=-dac_override,-dac_read_search', '--inh-caps=-dac_override,-dac_read_search']
+
+export async function startSandbox({ args = [], env = {}, root, isUser = false } = {}) {
   const folder = root ?? mkdtempSync(join(tmpdir(), 'talaria-sandbox-'))
   const server = join(import.meta.dirname, '../../sandbox/server.mjs')
-  const child = spawn(process.execPath, [server, '--port', '0', ...args], {
+  const command = [process.execPath, server, '--port', '0', ...args]
+  const [program, ...words] = isUser && process.getuid() === 0 ? ['setpriv', ...asUser, ...command] : command
+  const child = spawn(program, words, {
     env: {
       PATH: process.env.PATH ?? '',
       SANDBOX_ROOT: folder,

@@ -16,6 +16,7 @@ async function run(server: SandboxServer, ws: string, request: object) {
   return { status: response.status, events, out, exit: events.find(({ t }) => t === 'exit') }
 }
 
+type Tree = { readonly entries: readonly { readonly path: string }[]; readonly truncated: boolean }
 type Json = { readonly status: unknown; readonly [name: string]: unknown }
 const json = async (response: Promise<Response>): Promise<Json> => {
   const answer = await response
@@ -291,6 +292,67 @@ describe.skipIf(!hasBubblewrap)('files of a sandbox (needs bubblewrap)', () => {
     const endless = ask(server, `/v1/w/${ws}/search`, post({ pattern: '(a+)+$b', target: 'content' }))
     expect((await run(server, ws, { command: 'echo alive' })).out).toBe('alive\n')
     expect(await endless).toMatchObject({ status: 400, error: { message: expect.stringContaining('too long') } })
+  })
+
+  it('without permissions are in an archive, and are replaced by one', async () => {
+    const [ws, other] = [newWorkspace(), newWorkspace()]
+    const locked = 'mkdir d; echo in > d/in; echo one > one; chmod 000 d one'
+    await run(server, ws, { command: locked })
+    const archive = await (await call(server.url, path(ws, 'tar', '/workspace'))).arrayBuffer()
+    await run(server, other, { command: 'mkdir d; echo old > d/in; chmod 000 d' })
+    const sent = { method: 'PUT', body: archive }
+    expect(await ask(server, path(other, 'tar', '/workspace'), sent)).toMatchObject({ status: 200 })
+    expect((await run(server, other, { command: 'stat -c %a d one; chmod 700 d one; cat d/in one' })).out).toBe(
+      '0\n0\nin\none\n',
+    )
+    expect((await run(server, ws, { command: 'cat one; chmod 600 one; cat one' })).out).toBe('one\n')
+  })
+
+  it('that a command has locked are listed, measured and removed by a server that may not read them', async () => {
+    const locked = await startSandbox({ isUser: true, env: { SANDBOX_DISK_BYTES: String(4 * 1024 * 1024) } })
+    try {
+      const ws = newWorkspace()
+      const lock = 'mkdir -p d/e; echo in > d/e/in; head -c 3000000 /dev/zero > d/big; chmod 500 d/e; chmod 0 d'
+      await run(locked, ws, { command: lock })
+      const { entries, truncated } = (await ask(locked, path(ws, 'tree', ''))) as unknown as Tree
+      expect([entries.map((entry) => entry.path).toSorted(), truncated]).toEqual([
+        ['d', 'd/big', 'd/e', 'd/e/in'].map((name) => `/workspace/${name}`),
+        false,
+      ])
+      expect(Number((await ask(locked, `/v1/w/${ws}`))['bytes'])).toBeGreaterThan(3_000_000)
+      await run(locked, ws, { command: 'mkdir -p a/b; touch a/b/c; chmod 0 a/b' })
+      expect(await ask(locked, path(ws, 'files', 'a'), { method: 'DELETE' })).toMatchObject({ removed: true })
+      expect((await ask(locked, `/v1/w/${ws}/clear`, post({}))).status).toBe(200)
+      expect((await run(locked, ws, { command: 'ls -A' })).out).toBe('')
+      await run(locked, ws, { command: lock })
+      expect((await ask(locked, `/v1/w/${ws}`, { method: 'DELETE' })).status).toBe(200)
+      expect(await ask(locked, `/v1/w/${ws}`)).toMatchObject({ exists: false })
+    } finally {
+      await locked.stop()
+    }
+  })
+
+  it('are listed without the contents of named folders, and when their names are not text', async () => {
+    const ws = newWorkspace()
+    await run(server, ws, { command: `mkdir -p node_modules/a src; touch node_modules/a/b src/c $'n\\xff'` })
+    const listed = (await ask(server, `${path(ws, 'tree', '')}&shallow=node_modules`)) as unknown as Tree
+    const names = ['node_modules', 'n\uFFFD', 'src', 'src/c'].map((name) => `/workspace/${name}`)
+    expect(listed.entries.map((entry) => entry.path).toSorted()).toEqual(names.toSorted())
+    expect((await ask(server, `${path(ws, 'tree', '')}&shallow=../x`)).status).toBe(400)
+  })
+
+  it('with more than one name are each a file in an archive', async () => {
+    const [ws, other] = [newWorkspace(), newWorkspace()]
+    await run(server, ws, { command: 'echo one > a; ln a b' })
+    const archive = await (await call(server.url, path(ws, 'tar', '/workspace'))).arrayBuffer()
+    await ask(server, path(other, 'tar', '/workspace'), { method: 'PUT', body: archive })
+    expect((await run(server, other, { command: 'rm a; stat -c %h b; cat b' })).out).toBe('1\none\n')
+  })
+
+  it('stay within reach after a command has locked the workspace', async () => {
+    const ws = newWorkspace()
+    await run(server, ws, { command: 'echo kept > a; chmod 751 /tmp; chmod 0 /workspace' })
+    expect((await run(server, ws, { command: 'cat a; stat -c %a /workspace /tmp' })).out).toBe('kept\n700\n751\n')
   })
 
   it('of an archive stay inside the workspace', async () => {

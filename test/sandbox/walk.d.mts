@@ -14,5 +14,9 @@ export function filesBelow(from: {
 export function walk(
   real: string,
   inside: string,
-  visit: (entry: { readonly path: string; readonly type: string }) => Promise<boolean>,
+  visitor: {
+    readonly visit: (entry: { readonly path: string; readonly type: string }) => Promise<boolean>
+    readonly isShallow: (name: string) => boolean
+    readonly onLocked: () => void
+  },
 ): Promise<boolean>

@@ -31,10 +31,14 @@ it('a search stays in its folder when that is moved', () => {
 
 it('a tree listing does not follow such a link either', async () => {
   const found: string[] = []
-  await walk(at.home, '/workspace', async ({ path }) => {
-    found.push(path)
-    if (path === '/workspace/z') at.replaceByLink('z')
-    return true
+  await walk(at.home, '/workspace', {
+    async visit({ path }) {
+      found.push(path)
+      if (path === '/workspace/z') at.replaceByLink('z')
+      return true
+    },
+    isShallow: () => false,
+    onLocked: () => expect.unreachable(),
   })
   expect(found).toEqual(['/workspace/a', '/workspace/a/first', '/workspace/z'])
 })

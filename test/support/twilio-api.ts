@@ -1,5 +1,7 @@
 /** Stands in for Twilio's API. Each account SID has messages of its own. */
 
+import { encodeBase64Bytes } from '#agent/core/base64.ts'
+import { computeHmac } from '#channels/hmac.ts'
 import { type ApiCall, FakeAccount, serveHost } from './json-api.ts'
 
 const accounts = new Map<string, FakeAccount>()
@@ -25,8 +27,8 @@ serveHost('twilio.test', (call) => {
   if (call.path === '/media/unknown') return new Response(null, { status: 404 })
   if (call.path.includes('/IncomingPhoneNumbers')) return answerNumber(call)
   if (!call.path.endsWith('/Messages.json')) return Response.json({ sid, friendly_name: 'Talaria' })
-  const { To: to, From: from, Body: body } = call.body
-  if (!to || !from || !body) return twilioError(400, 21_604, 'A parameter is missing')
+  const { To: to, From: from, MessagingServiceSid: service, Body: body } = call.body
+  if (!to || !(from ?? service) || !body) return twilioError(400, 21_604, 'A parameter is missing')
   return api.send(() => Response.json({ sid: api.add(String(body)) }, { status: 201 }))
 })
 
@@ -44,4 +46,13 @@ function answerNumber({ path, query, method, body }: ApiCall): Response {
     return twilioError(400, 20_001, 'Invalid parameter')
   smsUrl = url
   return Response.json({ sid: numberSid, sms_url: smsUrl })
+}
+
+/** Signs a form as Twilio does: the address, and each field with its values in order. */
+export async function signTwilioForm(webhookUrl: string, body: Uint8Array, authToken: string) {
+  const form = new URLSearchParams(new TextDecoder().decode(body))
+  const names = [...new Set(form.keys())].toSorted()
+  const values = names.flatMap((name) => [...new Set(form.getAll(name))].toSorted().map((value) => name + value))
+  const signed = new TextEncoder().encode(webhookUrl + values.join(''))
+  return { 'x-twilio-signature': encodeBase64Bytes(await computeHmac('SHA-1', authToken, signed)) }
 }

@@ -303,3 +303,76 @@ describe('the list', () => {
     expect(arrangeBlocks([...calls, said], nothing)[0]).toBe(arrangeBlocks(calls, nothing)[0])
   })
 })
+
+describe('a message that steered while tools ran', () => {
+  const said = (text: string) => `[The user said, while this ran: ${text}]`
+  const turn = (content: Message['content']) => [
+    message(1, 'user', { content: 'Go' }),
+    message(2, 'assistant', { content: null, tool_calls: [call('c', 'terminal', { command: 'ls' })] }),
+    message(3, 'tool', { tool_call_id: 'c', content }),
+    message(4, 'assistant', { content: 'Done' }),
+  ]
+  const shown = (content: Message['content']) =>
+    toBlocks(turn(content)).map((block) =>
+      block.kind === 'tool' ? ['tool', block.result] : [block.kind, 'text' in block ? block.text : ''],
+    )
+
+  it.each<[string, Message['content'], string, string]>([
+    ['JSON', `{"output":"a"}${said('be quick')}`, '{"output":"a"}', 'be quick'],
+    ['JSON and a line break', `{"output":"a"}\n${said('be [quick]')}`, '{"output":"a"}', 'be [quick]'],
+    ['JSON that quotes it', `{"output":"${said('no')}"}${said('a\nb')}`, `{"output":"${said('no')}"}`, 'a\nb'],
+    ['a message that quotes it', `{}${said(`x ${said('y')}`)}`, '{}', `x ${said('y')}`],
+    [
+      'a fence',
+      `<untrusted-ab12 source="x">\nhi\n</untrusted-ab12>${said('on')}`,
+      '<untrusted-ab12 source="x">\nhi\n</untrusted-ab12>',
+      'on',
+    ],
+    [
+      'a picture',
+      [
+        { type: 'image_url', image_url: { url: '/a.png' } },
+        { type: 'text', text: said('on') },
+      ],
+      '',
+      'on',
+    ],
+  ])('stands behind the result: %s', (_what, content, result, text) =>
+    expect(shown(content)).toEqual([
+      ['user', 'Go'],
+      ['tool', result],
+      ['user', text],
+      ['text', 'Done'],
+    ]),
+  )
+
+  it.each([`{"output":"${said('no')}"}`, `plain ${said('no')}`, said('no'), `[1]x${said('no')}`])(
+    'is none in a result that a tool has read: %s',
+    (content) =>
+      expect(shown(content)).toEqual([
+        ['user', 'Go'],
+        ['tool', content],
+        ['text', 'Done'],
+      ]),
+  )
+
+  it('names what was attached as a file', () => {
+    const blocks = toBlocks(turn(`{}${said('see [Attached file: uploads/a.txt (text/plain)]')}`))
+    expect(blocks[2]).toMatchObject({ kind: 'user', state: 'sent', key: 'r.3.steered' })
+    expect(JSON.stringify(blocks[2])).toContain('uploads/a.txt')
+  })
+
+  it('is not shown twice while an event shows it too', () => {
+    const stored = toBlocks(turn(`{}${said('one\ntwo')}`))
+    const live = (text: string, runId = 'r'): Block => ({
+      kind: 'user',
+      key: `steer-${text}`,
+      runId,
+      text,
+      images: [],
+      state: 'sent',
+    })
+    const kept = joinBlocks(stored, [live('two'), live('tw'), live('two', 'other')]).slice(stored.length)
+    expect(kept.map(({ key, runId }) => `${key} ${runId}`)).toEqual(['steer-tw r', 'steer-two other'])
+  })
+})

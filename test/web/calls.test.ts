@@ -32,7 +32,20 @@ describe('the target of a call', () => {
       },
       '1/2 · Write',
     ],
+    ['clarify', { choices: ['Red'], question: 'Which?' }, 'Which?'],
+    ['clarify', null, ''],
   ])('of %s with %j is %j', (tool, input, target) => expect(targetOf(tool, input)).toBe(target))
+
+  it.each<[unknown, string]>([
+    [{ question: 'Which?', user_response: 'Red' }, 'Which? → Red'],
+    [{ user_response: ['Red', 'Blue'] }, 'Which? → Red, Blue'],
+    [{ user_response: '  x\ny' }, 'Which? → x'],
+    [{ user_response: null }, 'Which?'],
+    [{ error: 'nobody answered' }, 'Which?'],
+    ['text', 'Which?'],
+  ])('of a question whose result is %j is %j', (result, target) =>
+    expect(targetOf('clarify', { question: 'Which?' }, result)).toBe(target),
+  )
 })
 
 const task = { id: '1', content: 'Read', status: 'pending' }

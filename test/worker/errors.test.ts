@@ -32,6 +32,7 @@ describe('an unexpected error', () => {
       'a reset database',
       platform('D1_ERROR: D1 DB storage operation exceeded timeout which caused object to be reset.'),
     ],
+    ['a host that does not answer', platform('It cannot be reached.', { name: 'BackendError' })],
     ['another reset database', platform('D1_ERROR: Internal error in D1 DB storage caused object to be reset.')],
   ])('is a 503 and a warning for %s', async (_name, error) => {
     expect(await outcome(error)).toEqual([503, 'unavailable', 1, 0])

@@ -98,14 +98,25 @@ export function joinBlocks(stored: readonly Block[], live: readonly Block[]): re
       block.kind === 'tool' && block.result !== undefined ? [`${block.runId} ${block.step} ${block.callId}`] : [],
     ),
   )
+  const steered = stored.filter((block) => block.kind === 'user' && block.state === 'sent')
   const isShownStored = (block: Block) =>
-    block.kind === 'tool' && block.step !== undefined && results.has(`${block.runId} ${block.step} ${block.callId}`)
+    block.kind === 'tool'
+      ? block.step !== undefined && results.has(`${block.runId} ${block.step} ${block.callId}`)
+      : block.kind === 'user' && block.state === 'sent' && steered.some((one) => hasText(one as UserBlock, block))
   return [...stored.filter((block) => !isShownLive(block)), ...live.filter((block) => !isShownStored(block))]
 }
 
+/** Messages that steered together are one block. */
+const hasText = (whole: UserBlock, { runId, text }: UserBlock): boolean =>
+  whole.runId === runId && `\n${whole.text}\n`.includes(`\n${text}\n`)
+
 function blocksOf(message: Message, results: ReadonlyMap<string, Message>): readonly Block[] {
   const common = { runId: message.run_id, at: message.created_at }
-  if (message.role === 'tool') return []
+  if (message.role === 'tool') {
+    const { steered } = splitSteered(message)
+    const key = keyOf(message.run_id, message.seq, 'steered')
+    return steered ? [{ ...common, kind: 'user', key, images: [], ...splitAttached(steered), state: 'sent' }] : []
+  }
   if (message.role === 'user') return [userBlock(message)]
   const text = textOf(message)
   return [
@@ -152,11 +163,33 @@ const toolBlock = (
   const input = parse(text)
   const block = { ...common, kind: 'tool' as const, callId: id, tool: name, input, progress: '' }
   if (stored === undefined) return { ...block, state: 'running' }
-  const result = textOf(stored)
+  const { result } = splitSteered(stored)
   const subagents = readSubagents(input, parse(result))
   const state = stateOf(result, isFailure(parse(result)))
   return { ...block, result, state, endedAt: stored.created_at, ...(subagents.length && { subagents }) }
 }
+
+/** The text that follows a result when a person wrote while tools ran. */
+const steerOpening = '[The user said, while this ran: '
+
+/**
+ * Splits a stored result from the message that steered its run. Only behind JSON, the end of a fence, or a picture: text
+ * that a tool has read must not become a message of the person.
+ */
+function splitSteered(message: Message): { readonly result: string; readonly steered?: string } {
+  const text = textOf(message)
+  if (!text.endsWith(']')) return { result: text }
+  for (let at = text.indexOf(steerOpening); at >= 0; at = text.indexOf(steerOpening, at + 1)) {
+    const result = text.slice(0, at).trimEnd()
+    if (isWhole(result, message)) return { result, steered: text.slice(at + steerOpening.length, -1) }
+  }
+  return { result: text }
+}
+
+const isWhole = (result: string, { content }: Message): boolean =>
+  result === '' ? Array.isArray(content) : /<\/untrusted-[A-Za-z0-9]{4,64}>$/.test(result) || isJson(result)
+
+const isJson = (text: string): boolean => /^[[{]/.test(text) && typeof parse(text) === 'object'
 
 /** A call that a person or a rule has not allowed says so in its result, of which an event has the beginning. */
 export function stateOf(result: string, hasFailed: boolean): ToolBlock['state'] {

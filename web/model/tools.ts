@@ -6,6 +6,7 @@ const maxChars = 160
 export function targetOf(tool: string, input: unknown, result?: unknown): string {
   const plan = tool === 'todo' ? readPlan(input, result) : undefined
   if (plan?.length) return shorten(summarise(plan))
+  if (tool === 'clarify') return [readText(input, 'question'), readAnswer(result)].filter(Boolean).join(' → ')
   if (typeof input === 'string') return shorten(input)
   if (typeof input !== 'object' || input === null) return ''
   const fields = input as Readonly<Record<string, unknown>>
@@ -13,6 +14,17 @@ export function targetOf(tool: string, input: unknown, result?: unknown): string
   if (name !== undefined) return shorten(String(fields[name]))
   const text = JSON.stringify(input)
   return text === '{}' ? '' : shorten(text)
+}
+
+const readText = (value: unknown, name: string): string => {
+  const text = (Object(value) as Readonly<Record<string, unknown>>)[name]
+  return typeof text === 'string' ? shorten(text) : ''
+}
+
+/** What the person has answered: one text, or several choices. */
+function readAnswer(result: unknown): string {
+  const { user_response: answer } = Object(result) as { readonly user_response?: unknown }
+  return Array.isArray(answer) ? shorten(answer.join(', ')) : readText(result, 'user_response')
 }
 
 export type Task = { readonly id: string; readonly content: string; readonly status: string }

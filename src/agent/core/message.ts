@@ -2,12 +2,50 @@
 
 import { type Marks, noMarks } from './marks.ts'
 
-/** `pdf`: the file that the text was extracted from. A model that takes PDF files gets it in place of the text. */
-export type TextPart = { readonly type: 'text'; readonly text: string; readonly pdf?: Pdf }
+/**
+ * `pdf`: the file that the text was extracted from. A model that takes PDF files gets it in place of the text. `unread`: a
+ * file of a request, until its session has read it. `sent`: how a client has sent the part, when not as this text.
+ */
+export type TextPart = {
+  readonly type: 'text'
+  readonly text: string
+  readonly pdf?: Pdf
+  readonly unread?: UnreadFile
+  readonly sent?: SentPart
+}
+export type UnreadFile = {
+  readonly name: string
+  readonly mediaType: string
+  readonly content:
+    | { readonly kind: 'base64'; readonly data: string }
+    /** A key in R2, of the same tenant. */
+    | { readonly kind: 'stored'; readonly key: string }
+}
+/** `contents`: the text is what a file of the message contains. `separator`: it stands between two items of a request. */
+export type SentPart = SentFile | 'contents' | 'separator'
+/** The fields of a file as its client has sent them. Only readers of the API get them back. */
+export type SentFile = {
+  readonly kind: 'file' | 'audio'
+  /** Its position among the parts of the message. */
+  readonly at: number
+  readonly name?: string
+  readonly id?: string
+  readonly url?: string
+  /** The beginning of a data URL, which precedes the base64. */
+  readonly prefix?: string
+  /** Base64, or the address of its copy in R2 (`blob:`). */
+  readonly data?: string
+}
 /** `data` is the address in R2 (`blob:`), and base64 in a request to a model that takes the file. */
 export type Pdf = { readonly name: string; readonly pages: number; readonly data: string }
 /** `data` is base64 without a prefix, or an https or R2 (`blob:`) address when `mediaType` is followed by `;url`. */
-export type ImagePart = { readonly type: 'image'; readonly mediaType: string; readonly data: string }
+export type ImagePart = {
+  readonly type: 'image'
+  readonly mediaType: string
+  readonly data: string
+  /** As a client has sent it, when that is not `auto`. */
+  readonly detail?: string
+}
 /** Opaque JSON of one dialect, such as a signature or an encrypted item. It is sent back unchanged to that dialect only. */
 export type ProviderData = { readonly by: string; readonly data: unknown }
 /** Thinking stays verbatim, because providers reject a transcript whose signature does not match. */

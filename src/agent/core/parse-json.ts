@@ -6,3 +6,8 @@ export function parseJson(text: Uint8Array | string): unknown {
     return undefined
   }
 }
+
+export type JsonObject = Readonly<Record<string, unknown>>
+
+export const isJsonObject = (value: unknown): value is JsonObject =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)

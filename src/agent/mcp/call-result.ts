@@ -1,7 +1,7 @@
 /** Turns the result of `tools/call`, `resources/read` or `prompts/get` into the result of a tool call. */
 
+import { isJsonObject, type JsonObject } from '#agent/core/parse-json.ts'
 import type { ImagePart, TextPart } from '#agent/core/message.ts'
-import { isJsonObject, type JsonObject } from './protocol.ts'
 
 export type CallResult = { readonly content: readonly (TextPart | ImagePart)[]; readonly failed: boolean }
 

@@ -1,6 +1,6 @@
 /** Reads the `mcpServers` of Claude Code, Claude Desktop, Cursor, VS Code and Hermes as rows of our own. */
 
-import { isJsonObject, type JsonObject } from './protocol.ts'
+import { isJsonObject, type JsonObject } from '#agent/core/parse-json.ts'
 
 export type ImportedServer =
   | { readonly alias: string; readonly row: JsonObject }

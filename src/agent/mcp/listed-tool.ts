@@ -3,8 +3,8 @@
  * attack, is listed with the reason and never offered.
  */
 
+import { isJsonObject, type JsonObject } from '#agent/core/parse-json.ts'
 import { scan } from '#agent/untrusted/injection-scan.ts'
-import { isJsonObject, type JsonObject } from './protocol.ts'
 import type { ListedTool, ToolTexts } from './tool-texts.ts'
 
 export const maxTools = 1_000

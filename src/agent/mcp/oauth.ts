@@ -3,7 +3,7 @@
  * token to the wrong server.
  */
 
-import { isJsonObject, type JsonObject } from './protocol.ts'
+import { isJsonObject, type JsonObject } from '#agent/core/parse-json.ts'
 
 /** The part of `WWW-Authenticate` that a client acts on. */
 export type Challenge = {

@@ -3,6 +3,7 @@
  * revisions with a handshake before it ("legacy").
  */
 
+import { isJsonObject, type JsonObject } from '#agent/core/parse-json.ts'
 import { encodeBase64Bytes } from '#agent/core/base64.ts'
 
 /** `sse`: the transport of 2024-11-05, whose answers come on a stream of their own. */
@@ -11,8 +12,6 @@ export type Era = 'modern' | 'legacy' | 'sse'
 export const modernVersion = '2026-07-28'
 const legacyVersion = '2025-11-25'
 const legacyVersions: readonly string[] = [legacyVersion, '2025-06-18', '2025-03-26', '2024-11-05']
-
-export type JsonObject = Readonly<Record<string, unknown>>
 
 export type RpcMessage = {
   readonly jsonrpc: '2.0'
@@ -23,14 +22,11 @@ export type RpcMessage = {
   readonly error?: { readonly code: number; readonly message: string; readonly data?: unknown }
 }
 
-export const isJsonObject = (value: unknown): value is JsonObject =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
-
 const clientInfo = { name: 'talaria', title: 'Talaria', version: '1' }
 /** Nothing that a server may ask for is offered, so that it has no reason to wait for an answer. */
 const capabilities = {}
 
-type RequestOptions = {
+type RpcRequestOptions = {
   readonly era: Era
   readonly version: string
   readonly id: number
@@ -40,7 +36,7 @@ type RequestOptions = {
 }
 
 /** Creates a request. The modern revision repeats version and capabilities in each one. */
-export function createRequest({ era, version, id, method, params = {}, progressToken }: RequestOptions): RpcMessage {
+export function createRequest({ era, version, id, method, params = {}, progressToken }: RpcRequestOptions): RpcMessage {
   const meta = {
     ...(era === 'modern' && {
       'io.modelcontextprotocol/protocolVersion': version,

@@ -1,6 +1,6 @@
 /** Holds the texts of a tool that a person approves, and compares two versions of them. */
 
-import type { JsonObject } from './protocol.ts'
+import type { JsonObject } from '#agent/core/parse-json.ts'
 
 /** The fields that a person approves: another hash of them is another tool. */
 export type ToolTexts = {

@@ -108,14 +108,16 @@ export function toExportedMessage(message: Message): ExportedMessage {
   return isEqualJson(fromExportedMessage(plain), own) ? plain : { ...plain, parts: [...own.content] }
 }
 
-/** Marks and addresses of PDF files stay here: a file that is imported could name any. */
+/** Marks and addresses of files stay here: a file that is imported could name any. */
 const withoutInternals = (message: Message): Message => {
   const { marks: _marks, ...rest } = message
-  return rest.role === 'user' ? { ...rest, content: rest.content.map(withoutPdf) } : rest
+  return rest.role === 'assistant' ? rest : { ...rest, content: rest.content.map(withoutFile) }
 }
 
-const withoutPdf = (part: TextPart | ImagePart): TextPart | ImagePart =>
-  part.type === 'text' ? { type: 'text', text: part.text } : part
+const withoutFile = (part: TextPart | ImagePart): TextPart | ImagePart =>
+  part.type === 'text'
+    ? { type: 'text', text: part.text }
+    : { type: 'image', mediaType: part.mediaType, data: part.data }
 
 function toPlainMessage(message: Message): ExportedMessage {
   switch (message.role) {

@@ -55,9 +55,9 @@ const readingStatement =
 const changingStatement =
   /^(insert\s+into|update\s+\S+\s+set\b[\s\S]*\bwhere\b|delete\s+from\s+\S+\s+where\b|create\s+(temp\s+)?(table|index|view|unique index)|begin|commit|rollback|analyze)\b/i
 const refusedSql =
-  /\b(load_extension|writefile|readfile|edit|fts3_tokenizer|attach|vacuum\s+into|outfile|dumpfile|load_file|copy|program|pg_(read|write|ls|terminate|cancel|reload|rotate|switch|promote|logical|create|drop)\w*|lo_\w+|set(_config|val)|dblink\w*|pg_sleep|xp_\w+|drop|truncate|alter|grant|revoke|replace)\b/i
+  /\b(load_extension|writefile|readfile|edit|fts3_tokenizer|attach|vacuum\s+into|outfile|dumpfile|load_file|copy|program|pg_(read|write|ls|terminate|cancel|reload|rotate|switch|promote|logical|create|drop)\w*|lo_\w+|set(_config|val)|dblink\w*|pg_sleep|query_to_xml\w*|ts_stat|crosstab\w*|connectby|xpath_table|xp_\w+|sys_(exec|eval)|fsdir|zipfile|dbdata|drop|truncate|alter|grant|revoke|replace)\b/i
 const dotCommand =
-  /^\.(tables|schema|headers?|mode|indexes|indices|dbinfo|databases|width|show|timer|help|quit|exit)\b[^|'"]*$/
+  /^\.(tables|schema|headers?|mode|indexes|indices|dbinfo|databases|width|show|timer|help|quit|exit)\b[^|'"\n]*$/
 /** A condition that selects rows: a column equals one of some literal values. */
 const rowCondition =
   /\b(?:where|and)\s+(?!(?:true|false|null)\b)[a-z_][\w.]*\s*(?:=\s*(?:''|\d[\d.]*|\?|:\w+)|\bin\s*\([^()]*\))(?=\s*(?:$|and\b|order\b|limit\b|returning\b))/i
@@ -69,13 +69,37 @@ function selectsRows(statement: string): boolean {
   return /^insert\b/i.test(statement) || (rowCondition.test(condition) && !weakeningCondition.test(condition))
 }
 
+/** sqlite3 ends a statement at a line with a slash or `go`, and reads a line with a dot in front as a command. */
+function separateLine(line: string): string {
+  const word = line.trim().toLowerCase()
+  if (word === '/' || word === 'go') return ';'
+  return word.startsWith('.') ? `;${line};` : line
+}
+
+/**
+ * Strings contain no statements. Undefined where clients disagree about the end of a string: after backslashes, comments,
+ * dollar quotes, and quotes in the names of columns.
+ */
+function removeSqlStrings(text: string, isSqlite: boolean): string | undefined {
+  if (!isSqlite && /\\|\$\w*\$/.test(text)) return undefined
+  let isClear = true
+  const bare = text.replace(/'(?:[^']|'')*'|"[^"]*"|`[^`]*`|\[[^[\]]*\]/g, (quoted) => {
+    if (quoted.startsWith("'")) return "''"
+    isClear &&= !/[';\n]/.test(quoted)
+    return quoted
+  })
+  return isClear && !/\\|\/\*|--|#/.test(bare) ? bare : undefined
+}
+
 /** Recognises SQL statements that only read, or that change rows selected by a value. */
 function isHarmlessSql(text: Field, changes: boolean): boolean {
   if (!isKnown(text) || text.length > 10_000) return false
-  // Strings contain no statements. Comments are refused, because they can hide the start of a string.
-  const bare = text.replace(/'(?:[^']|'')*'/g, "''")
-  if (refusedSql.test(bare) || /\\|\/\*|--/.test(bare)) return false
+  const bare = removeSqlStrings(text, changes)
+  if (bare === undefined || refusedSql.test(bare)) return false
   return bare
+    .split('\n')
+    .map(separateLine)
+    .join('\n')
     .split(';')
     .map((statement) => statement.trim())
     .every((statement) => {

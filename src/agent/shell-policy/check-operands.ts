@@ -6,7 +6,8 @@ import { checkRead, checkWrite, resolvePaths } from './check-paths.ts'
 import { networkChecks } from './check-network.ts'
 import { textChecks } from './check-text-programs.ts'
 import { arrive, has, reads, valueOf, writes, type CommandCheck } from './effects.ts'
-import { isOnline } from './judge-run.ts'
+import { isOnline, reportNetwork } from './judge-run.ts'
+import type { CommandOptions } from './match-options.ts'
 import type { SimpleCommand } from './shell-state.ts'
 import { recordWritten } from './simple-command.ts'
 
@@ -98,15 +99,20 @@ const chmod: CommandCheck = (call, { operands: [mode = '', ...paths] }) => {
 const grep: CommandCheck = (call, options) => {
   const hasPattern = has(options, 'files') || options.values.some(({ name }) => /^(e|f|regexp|file)$/.test(name))
   const paths = hasPattern ? options.operands : options.operands.slice(1)
-  const isTree =
-    call.name === 'rg'
-      ? has(options, 'hidden', '.', 'u', 'unrestricted', 'no-ignore')
-      : call.args.some((word) => /^(-[a-zA-Z]*[rR]|--(dereference-)?recursive)/.test(word))
-  if (call.name === 'rg' && !isTree) checkVisible(call, paths.length === 0 ? ['.'] : paths)
+  const isTree = readsHidden(call, options)
+  if (skipsHidden.test(call.name) && !isTree) checkVisible(call, paths.length === 0 ? ['.'] : paths)
   const role = { subject: call.name, advice: searchAdvice }
   for (const path of isTree && paths.length === 0 ? ['.'] : paths)
     checkRead(call, path, isTree ? role : call.name, isTree ? 'tree' : 'content')
 }
+
+/** Programs that search below every path, without hidden files unless they are told to. */
+const skipsHidden = /^(rg|ag)$/
+
+const readsHidden = ({ name, args }: SimpleCommand, options: CommandOptions): boolean =>
+  skipsHidden.test(name)
+    ? has(options, 'hidden', '.', 'u', 'unrestricted', 'no-ignore')
+    : name === 'ack' || args.some((word) => /^(-[a-zA-Z]*[rR]|--(dereference-)?recursive)/.test(word))
 
 const searchAdvice = 'search_files skips these files and does not ask'
 
@@ -116,7 +122,7 @@ function checkVisible(call: SimpleCommand, paths: readonly Field[]): void {
   judge.readsMany = true
   for (const path of paths.flatMap((one) => resolvePaths(call, one))) {
     const found = listSecretsBelow(path, judge.host).filter((file) => !/\/\./.test(file.slice(path.length)))
-    if (found.length > 0) call.ask(`rg reads ${renderField(path)}, ${renderSecrets(found)}; ${searchAdvice}`)
+    if (found.length > 0) call.ask(`${call.name} reads ${renderField(path)}, ${renderSecrets(found)}; ${searchAdvice}`)
   }
 }
 
@@ -137,6 +143,8 @@ const unpack = (call: SimpleCommand, target: Field): void => {
 }
 
 const tar: CommandCheck = (call, options) => {
+  const named = options.operands.find((word) => word.startsWith('@'))
+  if (named !== undefined) call.ask(`tar copies what ${renderField(named)} lists`)
   const archive = valueOf(options, 'f', 'file') ?? '-'
   if (/^[^/]+:/.test(archive)) call.ask(`tar would reach another machine for ${renderField(archive)}`)
   if (has(options, 'c', 'r', 'u', 'create', 'append', 'update')) {
@@ -234,6 +242,19 @@ const yq: CommandCheck = (call, { operands }) => {
     call.ask('yq loads what its expression names')
 }
 
+/** Programs of binutils read options from `@file`, among them plugins, and print the words that are none. */
+const binary: CommandCheck = (call, { operands }) => {
+  reads(call, operands)
+  const named = operands.find((word) => word.startsWith('@'))
+  if (named !== undefined) call.ask(`${call.name} reads options from ${renderField(named)}`)
+}
+
+/** A schema may include others from any host. */
+const xmllint: CommandCheck = (call, options) => {
+  refusedWords(/^\w+:/)(call, options)
+  if (has(options, 'schema', 'relaxng') && !has(options, 'nonet')) reportNetwork(call)
+}
+
 const printenv: CommandCheck = (call) => {
   if (!call.judge.host.isSandboxed) call.ask('printenv shows variables, secrets among them')
 }
@@ -264,6 +285,7 @@ export const operandChecks: Readonly<Record<string, CommandCheck>> = {
     reads(call, [file])
     writes(call, [prefix])
   },
+  binary,
   pager,
   jq,
   yq,
@@ -291,5 +313,5 @@ export const operandChecks: Readonly<Record<string, CommandCheck>> = {
   compress,
   printenv,
   getent: refusedWords(/^(?!passwd$|group$|services$|protocols$|-)|shadow$/),
-  xmllint: refusedWords(/^\w+:/),
+  xmllint,
 }

@@ -137,6 +137,7 @@ const patches =
 const patchCommands = /^(log|whatchanged|reflog|stash|diff-tree|diff-index|diff-files)$/
 
 function printsFiles(sub: string, { names, operands }: Pick<CommandOptions, 'names' | 'operands'>): boolean {
+  if (sub === 'cat-file') return printsBlob(names, operands)
   const given = [...names]
   if (patchCommands.test(sub)) return given.some((name) => patches.test(name))
   if (!contentCommands.test(sub)) return false
@@ -145,6 +146,10 @@ function printsFiles(sub: string, { names, operands }: Pick<CommandOptions, 'nam
   const isSummary = given.some((name) => summaries.test(name))
   return !isSummary || given.some((name) => /^(p|u|U|patch|unified)$/.test(name))
 }
+
+/** The hash of a file does not tell its name. Those of commits look alike, but have names too. */
+const printsBlob = (names: ReadonlySet<string>, operands: readonly Field[]): boolean =>
+  !['t', 's', 'e'].some((name) => names.has(name)) && operands.some((word) => /^[\da-f]{4,64}$/i.test(word))
 
 /** Asks as a recursive read does: secret files may be tracked. Paths after dashes limit what is printed. */
 function checkTrackedFiles(call: SimpleCommand): void {

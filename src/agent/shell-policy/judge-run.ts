@@ -12,6 +12,7 @@ import {
   type Manager,
   managers,
   packageRunners,
+  projectShell,
   projectTools,
   startOptions,
   testWord,
@@ -133,6 +134,8 @@ const valueOf = (word: Field): Field => word.replace(/^(?:--?[A-Za-z][\w-]*=|-[A
 export function checkArguments(call: SimpleCommand, args: readonly Field[] = call.args): void {
   for (const word of args) {
     const value = valueOf(word)
+    // A tool prints what it reads, at least what it cannot parse.
+    if (isLiteral(value)) checkRead(call, value.replace(/^(?:[a-z]+:)?@|^[a-z]{2,}:(?!\/\/)/, ''), call.name)
     if (!/^[/~]|(^|\/)\.\.(\/|$)/.test(value)) continue
     const isOutside = resolvePaths(call, value).some(
       (path) => !['inside', 'temporary', 'sink'].includes(getZone(path, call.judge.host)),
@@ -206,8 +209,8 @@ const interpreters: Readonly<Record<string, Interpreter>> = {
   },
   node: {
     plain:
-      /^(--version|-v|--help|-h|--test|--watch|--check|-c|--no-warnings|--enable-source-maps|--experimental-[\w-]+|--trace-[\w-]+|--expose-gc|--max-old-space-size=\d+|--stack-size=\d+|--test-(?!reporter)[\w-]+(=[^\n]*)?|--test-reporter=\w+|--unhandled-rejections=\w+)$/,
-    code: /^(-e|-p|-pe|--eval|--print|-i|--interactive)/,
+      /^(--version|-v|--help|-h|--test|--watch|--check|-c|--no-warnings|--enable-source-maps|--experimental-(?!loader|config|default-config|sea)[\w-]+|--trace-[\w-]+|--expose-gc|--max-old-space-size=\d+|--stack-size=\d+|--test-(?!reporter)[\w-]+(=[^\n]*)?|--test-reporter=\w+|--unhandled-rejections=\w+)$/,
+    code: /^(-e|-p|-pe|--eval|--print)/,
     isHarmless: isHarmlessJavaScript,
   },
   ruby: { plain: /^(-v|--version|-c|-w|-W\d?)$/, valued: /^-I/, code: /^-(?![rI])[a-zA-Z]*e/ },
@@ -224,11 +227,16 @@ const startsPrograms =
 function judgeCode(call: SimpleCommand, text: Field | undefined, { isHarmless, imports }: Interpreter): void {
   const { judge, name } = call
   const isListed = text !== undefined && isKnown(text) && isHarmless?.(text) === true
-  if (isListed && judge.host.isSandboxed && imports?.test(text)) judgeImports(call, text, '-c')
-  if (isListed && judge.host.isSandboxed) return
+  if (isListed && judge.host.isSandboxed) return judgeHarmless(call, text, imports)
   judge.leaves = true
   call.ask(`${name} runs code from the command line: ${renderField(text ?? '').slice(0, 80)}`)
   if (!isListed) searchCode(call, text)
+}
+
+/** Modules, and files of JSON, that code loads. */
+function judgeHarmless(call: SimpleCommand, text: string, imports: RegExp | undefined): void {
+  if (imports?.test(text)) judgeImports(call, text, '-c')
+  for (const [, path = ''] of text.matchAll(/\brequire\(['"]([^'"]*)/g)) checkRead(call, path, call.name)
 }
 
 /** Code that may start programs is searched for hardline commands. */
@@ -319,12 +327,27 @@ function judgeNamedFile(
   if (paths.some((path) => findWriteProblem(path, judge.host) !== undefined))
     call.ask(`${name} runs ${renderField(file)}, outside the workspace`)
   checkProjectCode(call, `${name} ${renderField(file)}`)
+  if (projectShell.test(rest[0] ?? '')) {
+    addUnknownCode(judge, `${name} ${renderField(file)} ${rest[0]} runs code`)
+    for (const word of rest) addLiteral(judge, word)
+  }
   checkArguments(call, rest)
   return undefined
 }
 
 const readsCode = (word: Field, i: number, args: readonly Field[]): boolean =>
   /^(-f|--file=|--makefile=)?(-$|\/dev\/(stdin|fd\/))/.test(word) || (word === '-f' && args[i + 1] === '-')
+
+/** An address of another machine, from which a tool may read and to which it may write. */
+const otherHost = /^[a-z][a-z\d+.-]*:\/\/(?!(?:localhost|127\.\d+\.\d+\.\d+|\[::1\]|0\.0\.0\.0)(?::\d+)?(?:[/?#]|$))/i
+
+function checkAddresses(call: SimpleCommand): void {
+  const address = call.args.find((word) => otherHost.test(valueOf(word)))
+  if (address === undefined) return
+  call.judge.fetches = true
+  call.judge.leaves = true
+  call.ask(`${call.name} opens a connection to ${renderField(address)}`)
+}
 
 function judgeTool(call: SimpleCommand): CommandOutput {
   const { args, judge, name } = call
@@ -339,6 +362,7 @@ function judgeTool(call: SimpleCommand): CommandOutput {
   if (rules.some((path) => judge.written.has(path)))
     addUnknownCode(judge, 'make runs rules that have just been written')
   if (args.some((word) => /\$\(|`/.test(word))) call.ask(`${name} is given code`)
+  checkAddresses(call)
   if (!(args.length === 1 && /^(--version|-v|-V|version|--help)$/.test(args[0] ?? ''))) checkProjectCode(call, name)
   if (name === 'coverage' && args[0] === 'run') judge.judgeVector(call, ['python', ...args.slice(1)], call.stdin)
   checkArguments(call)

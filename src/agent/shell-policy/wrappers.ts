@@ -12,7 +12,7 @@ import {
 } from '#agent/path-policy/field.ts'
 import { listNamesIn } from './listings.ts'
 import { setVariable } from './simple-command.ts'
-import { judgeRun } from './judge-run.ts'
+import { checkValue, judgeRun } from './judge-run.ts'
 import { parseGrammar, readOptions, type Grammar, type CommandOptions } from './match-options.ts'
 import { decodeEscapes } from './constant-output.ts'
 import { findInWords } from './scan-literals.ts'
@@ -77,9 +77,10 @@ function judgeWrapper(call: SimpleCommand, { grammar, skipped, reason }: Wrapper
   const { args, name } = call
   if (isLookup(name, args)) return undefined
   const hasArchitecture = name === 'setarch' && args[0]?.startsWith('-') === false
-  const { problem, operands } = readOptions(hasArchitecture ? args.slice(1) : args, grammar)
+  const { problem, operands, values } = readOptions(hasArchitecture ? args.slice(1) : args, grammar)
   if (problem !== undefined) call.ask(`${name} is given ${problem}`, null)
   if (reason !== undefined) call.ask(`${name} ${reason}`, null)
+  for (const { value, role } of values) checkValue(call, value, role)
   if (name === 'chrt' && !/^\d+ ./.test(operands.join(' '))) call.ask('chrt changes a running program')
   return startInner(call, operands.slice(operands[skipped] === '--' ? skipped + 1 : skipped))
 }
@@ -126,6 +127,7 @@ function judgeXargs(call: SimpleCommand): CommandOutput {
   const { stdin } = call
   const options = readOptions(call.args, xargsGrammar)
   if (options.problem !== undefined) call.ask(`xargs is given ${options.problem}`, null)
+  for (const { value, role } of options.values) checkValue(call, value, role)
   const words = options.operands.length > 0 ? options.operands : ['echo']
   const fromFile = options.values.some(({ name }) => /^(a|arg-file)$/.test(name))
   if (stdin !== undefined) addLiteral(call.judge, [...words, stdin].join(' '))

@@ -49,6 +49,9 @@ export type SaveOutcome = 'saved' | 'nothing' | 'failed'
 
 const defaultTimeoutMs = 5 * 60_000
 const maxCopies = 2
+/** Attempts to read an object whose content breaks off. */
+const maxReads = 3
+const readRetryMs = 250
 /** An upload whose parts were read before the container ended takes less. */
 const uploadWaitMs = 60_000
 
@@ -181,9 +184,9 @@ export class WorkspaceCopies {
 
   async #fetchParts(bucket: CopyBucket, { id, parts = 0 }: WorkspaceCopy, at: string): Promise<boolean> {
     for (let part = 0; part < parts; part++) {
-      const object = await bucket.get(keyOf(id, part))
-      if (!object) return false
-      await this.#options.files.write(`${at}/${partName(part)}`, new Uint8Array(await object.arrayBuffer()))
+      const read = await readObject(bucket, keyOf(id, part))
+      if (!read) return false
+      await this.#options.files.write(`${at}/${partName(part)}`, read.bytes)
     }
     return true
   }
@@ -191,10 +194,10 @@ export class WorkspaceCopies {
   async #fetchSquashfs(bucket: CopyBucket, { id }: WorkspaceCopy, at: string): Promise<boolean> {
     const key = `${squashfsPrefix(id)}data.sqsh`
     for (let part = 0, offset = 0; ; part++, offset += partBytes) {
-      const object = await bucket.get(key, { range: { offset, length: partBytes } })
-      if (!object) return false
-      await this.#options.files.write(`${at}/${partName(part)}`, new Uint8Array(await object.arrayBuffer()))
-      if (offset + partBytes >= object.size) return true
+      const read = await readObject(bucket, key, { range: { offset, length: partBytes } })
+      if (!read) return false
+      await this.#options.files.write(`${at}/${partName(part)}`, read.bytes)
+      if (offset + partBytes >= read.size) return true
     }
   }
 
@@ -216,6 +219,36 @@ export class WorkspaceCopies {
 
   #folderOf(id: string): string {
     return `${this.#options.folders.state}/c-${id}`
+  }
+}
+
+/**
+ * Returns undefined when the object is missing, or when its content breaks off again and again although the bucket answers.
+ * Throws when the bucket does not answer: then it may be whole.
+ */
+async function readObject(bucket: CopyBucket, key: string, options?: R2GetOptions) {
+  for (let attempt = 1; ; attempt++) {
+    const object = await bucket.get(key, options)
+    if (!object) return undefined
+    try {
+      return { bytes: new Uint8Array(await object.arrayBuffer()), size: object.size }
+    } catch (error) {
+      if (attempt < maxReads) await new Promise((resolve) => setTimeout(resolve, readRetryMs * attempt))
+      else if (await holdsContent(bucket, `${key}.probe`)) return undefined
+      else throw error
+    }
+  }
+}
+
+/** Whether the bucket returns what was just written. */
+async function holdsContent(bucket: CopyBucket, key: string): Promise<boolean> {
+  try {
+    await bucket.put(key, new Uint8Array([1]))
+    const bytes = await (await bucket.get(key))?.arrayBuffer()
+    await bucket.delete(key)
+    return bytes?.byteLength === 1
+  } catch {
+    return false
   }
 }
 

@@ -10,6 +10,7 @@ import {
 } from '#agent/core/backend.ts'
 import { parseSearchPattern } from '../virtual/search-pattern.ts'
 import { glob } from '../virtual/glob.ts'
+import type { TreeEntry } from '../portable-backend.ts'
 import type { ScriptHost } from './exec.ts'
 import {
   badPatternCode,
@@ -19,7 +20,9 @@ import {
   listFolder,
   listLinks,
   parseLinks,
+  lockedType,
   maxListedBytes,
+  maxTreeBytes,
   quote,
 } from './scripts.ts'
 import { decodeBase64Bytes } from '#agent/core/base64.ts'
@@ -82,22 +85,33 @@ export function hostFiles(host: ScriptHost, resolve: (path: string) => string): 
 
 const findTypes: Readonly<Record<string, FileStat['type']>> = { d: 'directory', l: 'link' }
 
-/** Parses the output of `find`: type, bytes, time, path. */
-export async function listEntries({ scripts }: ScriptHost, script: string): Promise<readonly FileStat[]> {
-  const listed = new TextDecoder().decode(await scripts.readBytes(script))
-  return listed
-    .split('\0')
-    .filter(Boolean)
-    .map((line) => {
-      const [kind = '', size = '0', time = '0', ...path] = line.split('\t')
-      const type = findTypes[kind] ?? 'file'
-      return {
-        path: path.join('\t'),
-        type,
-        size: type === 'directory' ? 0 : Number(size),
-        modified: Math.round(Number(time) * 1000),
-      }
-    })
+async function listEntries({ scripts }: ScriptHost, script: string): Promise<readonly FileStat[]> {
+  return splitEntries(await scripts.readBytes(script)).map(parseEntry)
+}
+
+/** Parses the output of `listTree`. The workspace is partial when the list is truncated. */
+export function parseTree(listed: Uint8Array, root: string): readonly TreeEntry[] {
+  const lines = splitEntries(listed)
+  const isTruncated = listed.length >= maxTreeBytes
+  const entries = (isTruncated ? lines.slice(0, -1) : lines).map((line): TreeEntry => {
+    const entry = parseEntry(line)
+    return line.startsWith(lockedType) ? { ...entry, type: 'directory', size: 0, isPartial: true } : entry
+  })
+  return isTruncated ? [{ path: root, type: 'directory', size: 0, modified: 0, isPartial: true }, ...entries] : entries
+}
+
+const splitEntries = (listed: Uint8Array): string[] => new TextDecoder().decode(listed).split('\0').filter(Boolean)
+
+/** Parses a line of `find`: type, bytes, time, path. */
+function parseEntry(line: string): FileStat {
+  const [kind = '', size = '0', time = '0', ...path] = line.split('\t')
+  const type = findTypes[kind] ?? 'file'
+  return {
+    path: path.join('\t'),
+    type,
+    size: type === 'directory' ? 0 : Number(size),
+    modified: Math.round(Number(time) * 1000),
+  }
 }
 
 async function search(host: ScriptHost, query: FileQuery & { readonly path: string }): Promise<FileSearchResult> {

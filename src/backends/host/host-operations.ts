@@ -1,10 +1,10 @@
 /** Implements the operations of a host: everything that the port lacks is done by shell scripts. */
 
 import { BackendError, type Jobs } from '#agent/core/backend.ts'
-import type { PortableBackend, SnapshotEntry } from '../portable-backend.ts'
+import { type PortableBackend, regeneratedFolders, type SnapshotEntry, type TreeEntry } from '../portable-backend.ts'
 import { pack, unpack } from '../tar.ts'
 import { exec, type ScriptHost } from './exec.ts'
-import { listEntries, hostFiles } from './host-files.ts'
+import { hostFiles, parseTree } from './host-files.ts'
 import type { HostOptions } from './host-port.ts'
 import {
   archiveFormat,
@@ -31,7 +31,10 @@ export function openOperations(options: HostOptions, resolve: (path: string, cwd
   const scripts = openScriptRunner(options)
   const host: ScriptHost = { scripts, port, root }
   const foreign = [scripts.state, ...serverFiles]
-  const tree = () => listEntries(host, listTree([root, temporary], foreign))
+  const tree = async (): Promise<readonly TreeEntry[]> => {
+    const script = listTree({ paths: [root, temporary], foreign, shallow: regeneratedFolders })
+    return parseTree(await scripts.readBytes(script), root)
+  }
   return {
     exec: (command, execOptions) => exec(host, command, { ...execOptions, cwd: resolve(execOptions.cwd ?? root) }),
     files: hostFiles(host, resolve),

@@ -46,9 +46,16 @@ export const cleanMemory = `find ${memoryFolder.slice(0, memoryFolder.lastIndexO
 /** The default folder of our own files: commands often empty `/tmp` and the workspace, but not what lies beside it. */
 export const stateBeside = (root: string): string => `${root.slice(0, root.lastIndexOf('/'))}/.talaria`
 
-/** Runs the script only on a prepared host: on a new one the workspace may have to be restored first. */
+/**
+ * Runs the script only on a prepared host: on a new one the workspace may have to be restored first. A command may have taken
+ * away the permissions of the workspace, in which no other command could start then.
+ */
 export const requirePrepared = ({ state, root }: HostFolders, script: string): string =>
-  `[ -e ${quote(state)}/boot ] || exit ${unpreparedCode}\n[ -d ${quote(root)} ] || exit ${noWorkspaceCode}\n${script}`
+  `R=${quote(root)}
+[ -e ${quote(state)}/boot ] || exit ${unpreparedCode}
+[ -d "$R" ] || exit ${noWorkspaceCode}
+{ [ -r "$R" ] && [ -w "$R" ] && [ -x "$R" ]; } || chmod u+rwx "$R" 2>/dev/null
+${script}`
 
 /** The content of the file `boot` is different on every host. A file in place of the workspace is moved beside it. */
 export const prepare = ({ state, root }: HostFolders): string =>
@@ -274,8 +281,26 @@ export const listFolder = (path: string, depth: 0 | 1): string =>
 /** Prunes the paths that belong to the host: our own folder, and files of the vendor's server. They may be globs. */
 const prunes = (foreign: readonly string[]): string => foreign.map((path) => `-path ${quote(path)} -prune -o `).join('')
 
-export const listTree = (paths: readonly string[], foreign: readonly string[]): string =>
-  `find ${paths.map(quote).join(' ')} -mindepth 1 ${prunes(foreign)}-mindepth 1 -printf '%y\\t%s\\t%T@\\t%p\\0' 2>/dev/null | base64 -w0`
+/** The type of a folder that this user may not look into. */
+export const lockedType = 'L'
+
+type TreeOptions = {
+  readonly paths: readonly string[]
+  readonly foreign: readonly string[]
+  /** Folders with these names are listed without their contents. */
+  readonly shallow: Iterable<string>
+}
+
+/** Prints everything below the paths in the format of `listFolder`. A longer list is truncated. */
+export function listTree({ paths, foreign, shallow }: TreeOptions): string {
+  const print = (type: string) => `-printf '${type}\\t%s\\t%T@\\t%p\\0'`
+  const names = [...shallow].map((name) => `-name ${quote(name)}`).join(' -o ')
+  const locked = `-type d ! '(' -readable -executable ')' ${print(lockedType)} -prune`
+  return `find ${paths.map(quote).join(' ')} -mindepth 1 ${prunes(foreign)}${locked} -o -type d '(' ${names} ')' ${print('d')} -prune -o ${print('%y')} 2>/dev/null | head -c ${maxTreeBytes} | base64 -w0`
+}
+
+/** An answer of a container has at most 32 MiB, in base64. */
+export const maxTreeBytes = 20_000_000
 
 /** A longer list of files or matching lines is truncated. */
 export const maxListedBytes = 4_000_000
@@ -310,8 +335,11 @@ export const printLines = (path: string, ranges: readonly (readonly [number, num
   return `sed -n '${program}' -- ${quote(path)} 2>/dev/null | cut -b1-${bytes} | base64 -w0; echo`
 }
 
-/** Options of GNU tar: the POSIX format, in which a time before 1970 becomes 0 instead of a binary number. */
-export const archiveFormat = '--format=posix --pax-option=delete=atime,delete=ctime,delete=mtime'
+/**
+ * Options of GNU tar: the POSIX format, in which a time before 1970 becomes 0 instead of a binary number. Hard links are not
+ * unpacked, so that each is a file.
+ */
+export const archiveFormat = '--format=posix --pax-option=delete=atime,delete=ctime,delete=mtime --hard-dereference'
 
 /** Errors of tar on files of another owner; no file is lost by them. */
 const harmlessError = ': Cannot (utime|change mode)'
@@ -337,6 +365,8 @@ exit $c`
  */
 export function removeAll(root: string, temporary: string, foreign: readonly string[]): string {
   const all = `-mindepth 1 -maxdepth 1 ${foreign.map((path) => `! -path ${quote(path)}`).join(' ')}`
-  return `find ${quote(root)} ${quote(temporary)} ${all} -exec rm -rf -- {} + 2>/dev/null
+  const remove = `find ${quote(root)} ${quote(temporary)} ${all} -exec rm -rf -- {} + 2>/dev/null`
+  const unlock = `find ${quote(root)} ${quote(temporary)} ${all} -user "$(id -u)" -exec chmod -R u+rwx -- {} + 2>/dev/null`
+  return `${remove} || { ${unlock}; ${remove}; }
 [ -z "$(find ${quote(root)} ${all}; find ${quote(temporary)} ${all} -user "$(id -u)")" ]`
 }

@@ -124,10 +124,10 @@ async function readEvents(response: Response, { output, options, signal }: ExecR
   }
 }
 
-type Chunk = { readonly value?: Uint8Array | undefined; readonly done: boolean }
+type OutputChunk = { readonly value?: Uint8Array | undefined; readonly done: boolean }
 
 /** Rejects on abort or silence, even when the runtime does not end the read. */
-async function readChunk(input: ReadableStreamDefaultReader<Uint8Array>, signal: AbortSignal): Promise<Chunk> {
+async function readChunk(input: ReadableStreamDefaultReader<Uint8Array>, signal: AbortSignal): Promise<OutputChunk> {
   let timer: ReturnType<typeof setTimeout> | null = null
   let stop: (() => void) | undefined
   const silence = new Promise<never>((_, reject) => {

@@ -8,6 +8,7 @@ import {
   type FileStat,
   type Jobs,
 } from '#agent/core/backend.ts'
+import { regeneratedFolders, type TreeEntry } from '../portable-backend.ts'
 import type { HostOperations } from '../host/host-operations.ts'
 import { listLinks, parseLinks } from '../host/scripts.ts'
 import { resolvePath } from '../virtual/paths.ts'
@@ -49,11 +50,17 @@ export function openHttpOperations(server: SandboxServer, workspace: string | Pr
     },
     jobs: createJobs(call),
     ...archive(call),
-    tree: async () => (await readJson<{ entries: FileStat[] }>(await call('/tree'))).entries,
+    tree: async () => readTree(await call('/tree', { query: { shallow: [...regeneratedFolders] } })),
     clear: async () => void (await call('/clear', { method: 'POST', json: {} })),
     destroy: async () => void (await call('', { method: 'DELETE', timeoutMs: transferTimeoutMs })),
     health: async (request) => readJson<Health>(await sendRequest(server, '/v1/health', request)),
   }
+}
+
+async function readTree(response: Response): Promise<readonly TreeEntry[]> {
+  const { entries, truncated } = await readJson<{ entries: FileStat[]; truncated?: boolean }>(response)
+  const workspace = { path: '/workspace', type: 'directory', size: 0, modified: 0, isPartial: true } as const
+  return truncated ? [workspace, ...entries] : entries
 }
 
 /** Returns undefined for a 404. */

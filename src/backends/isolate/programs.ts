@@ -49,14 +49,14 @@ type RunnerEntrypoint = { readonly run: (host: RemoteHost, request: RunRequest) 
 
 async function compile(loader: WorkerLoader, tenantId: string, { source, language }: Program): Promise<Compiled> {
   const isolate = { name: 'compile', code: await compilerCode(), entrypoint: 'Compiler', limits: isolateLimits }
-  const compiler = openIsolate<CompilerEntrypoint>({ loader, ...isolate, sharedBy: tenantId })
+  const compiler = await openIsolate<CompilerEntrypoint>({ loader, ...isolate, sharedBy: tenantId })
   return { ...(await compiler.compile(source, language)) }
 }
 
 async function execute(loader: WorkerLoader, code: string, program: Program): Promise<RunAnswer> {
   const modules = { 'program.js': code }
   const isolate = { name: 'run', code: await runnerCode(), modules, entrypoint: 'Runner', limits: isolateLimits }
-  const entry = openIsolate<RunnerEntrypoint>({ loader, ...isolate })
+  const entry = await openIsolate<RunnerEntrypoint>({ loader, ...isolate })
   const host = createHost(program)
   try {
     const { tools, timeoutMs, signal } = program

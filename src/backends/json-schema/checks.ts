@@ -1,6 +1,7 @@
 /** Checks the keywords of one type of value. A value of another type matches them all. */
 
-import { canonicalJson, isJsonObject, type JsonObject, place } from './json.ts'
+import { isJsonObject, type JsonObject } from '#agent/core/parse-json.ts'
+import { canonicalJson, place } from './json.ts'
 import type { Validation } from './protocol.ts'
 
 type PlacedValidation = Validation & { readonly at: string }

@@ -1,9 +1,6 @@
 /** Compares, names and finds JSON values. */
 
-export type JsonObject = Readonly<Record<string, unknown>>
-
-export const isJsonObject = (value: unknown): value is JsonObject =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
+import { isJsonObject, type JsonObject } from '#agent/core/parse-json.ts'
 
 export function describeType(value: unknown): string {
   if (value === null) return 'null'

@@ -1,6 +1,6 @@
 /** Defines the call of the validator, and what the checks of one keyword need. */
 
-import type { JsonObject } from './json.ts'
+import type { JsonObject } from '#agent/core/parse-json.ts'
 
 /** Returns what does not match, for the model; an empty list when the value matches. */
 export type ValidateJson = (schema: JsonObject, value: unknown) => readonly string[]

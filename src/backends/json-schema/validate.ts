@@ -4,8 +4,9 @@
  * annotation, as in the standard; unknown keywords and references to other documents match everything.
  */
 
+import { isJsonObject, type JsonObject } from '#agent/core/parse-json.ts'
 import type { ValidateJson, Validation } from './protocol.ts'
-import { canonicalJson, describeType, isJsonObject, type JsonObject, place, resolvePointer } from './json.ts'
+import { canonicalJson, describeType, place, resolvePointer } from './json.ts'
 import { checkArray, checkNumber, checkObject, checkString } from './checks.ts'
 import { RE2JS } from 're2js'
 

@@ -62,7 +62,7 @@ async function loadIsolate(
   isolate: { readonly name: string; readonly sharedBy: string },
   program: { readonly code: string; readonly modules: Assets['modules'] },
 ): Promise<WriteDocument> {
-  const entry = openIsolate<WriterEntrypoint>({
+  const entry = await openIsolate<WriterEntrypoint>({
     loader,
     ...isolate,
     ...program,

@@ -40,6 +40,6 @@ type OfficeEntrypoint = { readonly read: ReadOffice }
 
 async function loadIsolate(loader: WorkerLoader, sharedBy: string): Promise<ReadOffice> {
   const isolate = { name: 'office', code: await officeCode(), entrypoint: 'Reader', limits: isolateLimits }
-  const entry = openIsolate<OfficeEntrypoint>({ loader, ...isolate, sharedBy })
+  const entry = await openIsolate<OfficeEntrypoint>({ loader, ...isolate, sharedBy })
   return async (stream, format) => ({ ...(await entry.read(stream, format)) })
 }

@@ -59,6 +59,6 @@ type PdfEntrypoint = { readonly read: ReadPdf }
 
 async function loadIsolate(loader: WorkerLoader, sharedBy: string): Promise<ReadPdf> {
   const isolate = { name: 'pdf', code: await pdfCode(), entrypoint: 'Reader', limits: isolateLimits }
-  const entry = openIsolate<PdfEntrypoint>({ loader, ...isolate, sharedBy })
+  const entry = await openIsolate<PdfEntrypoint>({ loader, ...isolate, sharedBy })
   return async (stream, timeoutMs) => structuredClone(await entry.read(stream, timeoutMs))
 }

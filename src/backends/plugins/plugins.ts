@@ -59,7 +59,7 @@ async function compile({ loader, tenantId, hash, source }: PluginCode): Promise<
   const known = compiledPlugins.get(key)
   if (known) return known
   const isolate = { name: 'compile', code: await compilerCode(), entrypoint: 'Compiler', limits: isolateLimits }
-  const compiler = openIsolate<CompilerEntrypoint>({ loader, ...isolate, sharedBy: tenantId })
+  const compiler = await openIsolate<CompilerEntrypoint>({ loader, ...isolate, sharedBy: tenantId })
   const compiled = { ...(await compiler.compilePlugin(source)) }
   compiledPlugins.set(key, compiled)
   return compiled
@@ -94,7 +94,7 @@ async function run(
   const replace = () => replaceIsolate(isolate)
   const modules = { 'program.js': compiled.code }
   const code = await pluginCode()
-  const entry = openIsolate<PluginEntrypoint>({
+  const entry = await openIsolate<PluginEntrypoint>({
     loader,
     ...isolate,
     code,

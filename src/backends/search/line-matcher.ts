@@ -58,6 +58,6 @@ type MatcherEntrypoint = { readonly match: MatchLines }
 
 async function loadIsolate(loader: WorkerLoader, name: string): Promise<MatchLines> {
   const isolate = { name: 'search', code: await searchCode(), entrypoint: 'Matcher', limits: isolateLimits }
-  const entry = openIsolate<MatcherEntrypoint>({ loader, ...isolate, sharedBy: name })
+  const entry = await openIsolate<MatcherEntrypoint>({ loader, ...isolate, sharedBy: name })
   return async (pattern, texts, ms) => structuredClone(await entry.match(pattern, texts, ms))
 }

@@ -77,7 +77,7 @@ type ShellEntrypoint = { readonly run: (host: RemoteShellHost, request: ShellReq
 /** One isolate per session and build: sessions share no memory, and a running isolate starts a command in milliseconds. */
 async function runInIsolate(loader: WorkerLoader, prefix: string): Promise<RunShell> {
   const isolate = { name: 'bash', code: await shellCode(), entrypoint: 'Shell', limits: isolateLimits }
-  const entry = openIsolate<ShellEntrypoint>({ loader, ...isolate, sharedBy: prefix })
+  const entry = await openIsolate<ShellEntrypoint>({ loader, ...isolate, sharedBy: prefix })
   return async (host, request) => {
     const answer = await entry.run(new RemoteShellHost(host), request)
     // Copied, because RPC results are disposed with the call.

@@ -1,11 +1,9 @@
 /** Writes Discord's Markdown, and reads the texts of its messages. */
 
-import type { MessageChunk } from '#agent/core/delivery.ts'
+import { defineDialect } from '../kit/dialect.ts'
 import { bareUrls, withoutPunctuation } from '../text/bare-url.ts'
-import { encodeMarks, type MarkDialect, separateTicks } from '../text/encode-marks.ts'
-import { parseMarkdown } from '../text/parse-markdown.ts'
-import { maxLinkedUrlChars, writeLinkAddresses } from '../text/plain-links.ts'
-import { splitEncoded } from '../text/split-encoded.ts'
+import { type MarkDialect, separateTicks } from '../text/encode-marks.ts'
+import { maxLinkedUrlChars } from '../text/plain-links.ts'
 
 /** Discord counts characters; UTF-16 units are never fewer. */
 export const maxTextChars = 2_000
@@ -33,7 +31,7 @@ function escapeText(text: string, before: string): string {
 /** Headings, small text, quotes, and lists begin lines. */
 const escapeLineStart = (line: string): string => line.replace(/^(\s{0,200})([#>+-])/, '$1\\$2')
 
-const dialect: MarkDialect = {
+const marks: MarkDialect = {
   marks: { bold: '**', italic: '*', underline: '__', strikethrough: '~~', spoiler: '||' },
   needsBoundaries: false,
   escapeText,
@@ -55,16 +53,12 @@ function encodeCode(code: string): string | undefined {
   return code.includes('``') ? undefined : `\`\` ${code} \`\``
 }
 
-export const encodeDiscord = (chunk: MessageChunk): string => encodeMarks(chunk, dialect)
-
-const sizeOf = ({ text, spans }: MessageChunk): number =>
-  Math.max(encodeDiscord({ text, spans }).length, encodeDiscord({ text, spans: [] }).length)
-
-export const renderDiscord = (source: string, format: 'markdown' | 'plain'): readonly MessageChunk[] => {
-  const styled =
-    format === 'plain' ? { text: source, spans: [] } : writeLinkAddresses(parseMarkdown(source), maxLinkedUrlChars)
-  return splitEncoded(styled, { max: maxTextChars, size: sizeOf })
-}
+export const { encode: encodeDiscord, render: renderDiscord } = defineDialect({
+  max: maxTextChars,
+  unit: 'utf16',
+  marks,
+  maxLinkedChars: maxLinkedUrlChars,
+})
 
 type Mentioned = { readonly id: string; readonly username: string }
 

@@ -19,7 +19,9 @@ import {
 import { fetchMediaFrom } from '../fetch-media.ts'
 import { concatBytes } from '../hmac.ts'
 import { parseJson } from '#agent/core/parse-json.ts'
-import { callDiscord, type DiscordResult } from './discord-api.ts'
+import { type ApiResult, resolveBy, sentOutcome } from '../kit/api.ts'
+import { ed25519 } from '../kit/proof.ts'
+import { callDiscord } from './discord-api.ts'
 import { encodeDiscord, maxTextChars, renderDiscord } from './discord-markdown.ts'
 import { parseAddress, parseInteraction } from './parse-interaction.ts'
 import { parseGatewayRequest } from './parse-message.ts'
@@ -32,6 +34,7 @@ const loading = 1 << 7
 
 export const discord: Channel = {
   platform: 'discord',
+  name: 'Discord',
   apiBase: { variable: 'DISCORD_API_BASE', url: 'https://discord.com/api/v10' },
   secrets: {
     bot_token: {
@@ -74,9 +77,9 @@ export const discord: Channel = {
 const stringOf = (value: unknown): string => (typeof value === 'string' ? value : '')
 const channelOf = ({ chat, thread }: ChatAddress): string => encodeURIComponent(thread ?? chat)
 
-async function receive(request: InboundRequest, { secrets }: ChannelConnection): Promise<Received> {
+async function receive(request: InboundRequest, connection: ChannelConnection): Promise<Received> {
   if (request.method === 'GATEWAY') return { events: parseGatewayRequest(request.body) }
-  if (!(await isSigned(request, secrets['public_key']))) return refused()
+  if (!(await isSigned(request, connection))) return refused()
   const body = parseJson(request.body) as { readonly type?: unknown } | null | undefined
   switch (body?.type) {
     case 0: // a ping of the subscription to events
@@ -102,23 +105,14 @@ function interactionOf(body: unknown, receivedAt: number, response: object, igno
 }
 
 /** Discord tests the address with wrong signatures, and signs with a time of its choice. */
-async function isSigned({ headers, body }: InboundRequest, publicKey: string | undefined): Promise<boolean> {
-  const signature = bytesOfHex(headers.get('x-signature-ed25519'), 64)
-  const key = bytesOfHex(publicKey, 32)
-  const timestamp = headers.get('x-signature-timestamp')
-  if (!signature || !key || !timestamp) return false
-  try {
-    const imported = await crypto.subtle.importKey('raw', key, 'Ed25519', false, ['verify'])
-    return await crypto.subtle.verify('Ed25519', imported, signature, Uint8Array.from(concatBytes(timestamp, body)))
-  } catch {
-    return false // the key is no point of the curve
-  }
-}
-
-function bytesOfHex(text: string | null | undefined, length: number): Uint8Array<ArrayBuffer> | undefined {
-  if (!text || text.length !== length * 2 || !/^[0-9a-fA-F]{1,200}$/.test(text)) return undefined
-  return Uint8Array.from({ length }, (_, n) => Number.parseInt(text.slice(n * 2, n * 2 + 2), 16))
-}
+const isSigned = ed25519({
+  publicKey: 'public_key',
+  header: 'x-signature-ed25519',
+  signed: ({ headers, body }) => {
+    const timestamp = headers.get('x-signature-timestamp')
+    return timestamp ? concatBytes(timestamp, body) : undefined
+  },
+})
 
 async function send(connection: ChannelConnection, message: OutboundMessage, key: string): Promise<SendOutcome> {
   const { replyHandle, editedMessageId, address } = message
@@ -221,11 +215,7 @@ const renderReference = ({ replyToMessageId }: OutboundMessage) =>
 /** Discord accepts 25 characters. Its own repetitions carry the same number, so the message stands there once. */
 const nonceOf = (key: string): Promise<string> => sha256Hex(key, 12)
 
-const getOutcome = (answer: DiscordResult): SendOutcome => {
-  if (answer.kind === 'failed') return answer.outcome
-  const { id } = answer.result
-  return { kind: 'sent', ...(typeof id === 'string' && { id }) }
-}
+const getOutcome = (answer: ApiResult): SendOutcome => sentOutcome(answer, ({ id }) => id)
 
 const command = {
   name: 'talaria',
@@ -255,12 +245,7 @@ async function resolveTarget(connection: ChannelConnection, { chat, thread }: Ch
   const id = thread ?? chat
   if (!/^\d{1,20}$/.test(id)) return { kind: 'unknown', detail: 'Discord names channels by numbers.' }
   const answer = await callDiscord(connection, { method: 'GET', path: `channels/${id}` })
-  if (answer.kind === 'failed') {
-    const { kind, detail } = answer.outcome
-    return kind === 'retry' || kind === 'ambiguous'
-      ? { kind: 'unavailable', detail, isGroup: true }
-      : { kind: 'unknown', detail }
-  }
+  if (answer.kind === 'failed') return resolveBy(answer, { address: { chat: id }, isGroup: true })
   const { type, parent_id: parent } = answer.result as { readonly type?: number; readonly parent_id?: string }
   return { kind: 'found', address: parseAddress(id, { type, parent_id: parent }), isGroup: type !== 1 }
 }

@@ -11,7 +11,7 @@ const maxTokens = 500
 type MethodResult = {
   readonly method: string
   readonly result: string
-  /** By `type.property`, such as `header.from`. The first value counts. */
+  /** By `type.property`, such as `header.from`. Empty when it has several values. */
   readonly properties: ReadonlyMap<string, string>
 }
 
@@ -45,8 +45,9 @@ export function provesSender(headers: readonly string[], address: string): boole
 
 /** Names in other alphabets are compared in their ASCII form. */
 function normalizeDomain(domain: string): string | undefined {
-  const url = URL.canParse(`http://${domain}/`) ? new URL(`http://${domain}/`) : undefined
-  return url && url.pathname === '/' && !url.username && !url.port ? url.hostname.replace(/\.$/, '') : undefined
+  const url =
+    /^[^\s:/?#%@\\[\]]+$/.test(domain) && URL.canParse(`http://${domain}/`) ? new URL(`http://${domain}/`) : undefined
+  return url?.hostname.replace(/\.$/, '')
 }
 
 type Token = { readonly text: string; readonly isQuoted: boolean }
@@ -111,6 +112,8 @@ function parseResult(tokens: readonly Token[]): MethodResult | undefined {
   }
   const [first, ...rest] = pairs
   if (!first) return undefined
-  const properties = new Map(rest.toReversed())
+  const properties = new Map<string, string>()
+  // Of two values another one may be meant than the one that is read.
+  for (const [name, value] of rest) properties.set(name, properties.has(name) ? '' : value)
   return { method: first[0].replace(/\/\d+$/, ''), result: first[1].toLowerCase(), properties }
 }

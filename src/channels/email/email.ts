@@ -24,6 +24,7 @@ const addressPattern = /^[^\s@<>"(),:;\\]{1,64}@[^\s@<>"(),:;\\]{1,255}$/
 
 export const email: Channel = {
   platform: 'email',
+  name: 'Email',
   apiBase: { variable: 'EMAIL_API_BASE', url: 'https://email.invalid' },
   secrets: {},
   needsAddress: true,

@@ -38,7 +38,7 @@ export async function parseMail(
     key: messageId,
     address: { chat: from, thread: root },
     isGroup: false,
-    sender: { id: from, name: mail.from?.name || from },
+    sender: { id: from, name: nameOf(mail, from) },
     messageId,
     text: root === messageId ? withSubject(text, subject) : text,
     ...files,
@@ -55,8 +55,18 @@ function senderOf(mail: Email): string | undefined {
   const [header, second] = mail.headers.filter(({ key }) => key === 'from')
   if (!header || second) return undefined
   const [sender, another] = addressParser(header.value)
-  const isOne = !another && sender?.address !== undefined && (header.value.match(/</g)?.length ?? 0) <= 1
-  return isOne && plainAddress.test(sender.address) ? sender.address.toLowerCase() : undefined
+  const isOne = !another && sender?.address !== undefined && !/<[^]*<|>\s*[^\s(]/.test(header.value)
+  return isOne && plainAddress.test(sender.address) ? foldAddress(sender.address) : undefined
+}
+
+/** Other letters may fold to ASCII ones, and then another address would be this person's. */
+const foldAddress = (address: string): string =>
+  /^[\x21-\x7e]+@/.test(address) ? address.toLowerCase() : address.replace(/@.*$/s, (domain) => domain.toLowerCase())
+
+/** A name that is another address would pass for its owner. */
+const nameOf = (mail: Email, from: string): string => {
+  const name = mail.from?.name ?? ''
+  return name === '' || name.includes('@') ? from : name
 }
 
 /** A conversation is named by the id of its first mail, which every answer repeats. */

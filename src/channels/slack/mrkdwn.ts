@@ -1,9 +1,9 @@
 /** Writes Slack's mrkdwn, and reads the texts of its events. */
 
 import type { MessageChunk } from '#agent/core/delivery.ts'
-import { encodeMarks, type MarkDialect, separateMarksAroundUrls, separateTicks } from '../text/encode-marks.ts'
-import { parseMarkdown } from '../text/parse-markdown.ts'
-import { maxLinkedUrlChars, writeLinkAddresses } from '../text/plain-links.ts'
+import { defineDialect } from '../kit/dialect.ts'
+import { type MarkDialect, separateMarksAroundUrls, separateTicks } from '../text/encode-marks.ts'
+import { maxLinkedUrlChars } from '../text/plain-links.ts'
 import { splitEncoded } from '../text/split-encoded.ts'
 
 /** `chat.update` accepts 4000 characters. The rest is room for a line in front. */
@@ -16,7 +16,7 @@ const escape = (text: string): string => text.replaceAll('&', '&amp;').replaceAl
 /** `|` would begin a label. */
 const encodeUrl = (url: string): string => escape(url).replaceAll('|', '%7C')
 
-const dialect: MarkDialect = {
+const marks: MarkDialect = {
   marks: { bold: '*', italic: '_', strikethrough: '~' },
   needsBoundaries: true,
   escapeText: (text, before) =>
@@ -28,17 +28,11 @@ const dialect: MarkDialect = {
   openPre: () => '```',
 }
 
-export const encodeMrkdwn = (chunk: MessageChunk): string => encodeMarks(chunk, dialect)
-
-/** Counts the form that is longer: with styles, or without, which is sent when Slack rejects the styles. */
-const sizeOf = ({ text, spans }: MessageChunk): number =>
-  Math.max(encodeMrkdwn({ text, spans }).length, encodeMrkdwn({ text, spans: [] }).length)
-
-export const renderMrkdwn = (source: string, format: 'markdown' | 'plain'): readonly MessageChunk[] => {
-  const styled =
-    format === 'plain' ? { text: source, spans: [] } : writeLinkAddresses(parseMarkdown(source), maxLinkedUrlChars)
-  return splitEncoded(styled, { max: maxTextChars, size: sizeOf })
-}
+export const {
+  encode: encodeMrkdwn,
+  render: renderMrkdwn,
+  size: sizeOf,
+} = defineDialect({ max: maxTextChars, unit: 'utf16', marks, maxLinkedChars: maxLinkedUrlChars })
 
 /** The sections of a message with blocks. */
 export const renderSections = ({ text, spans }: MessageChunk): readonly string[] =>

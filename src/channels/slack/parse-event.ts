@@ -48,7 +48,7 @@ const callback = z.object({
   event: z.unknown(),
   authorizations: z.array(z.object({ user_id: z.string().optional() })).optional(),
 })
-type Callback = { readonly team: string; readonly app: string | undefined; readonly bot: string | undefined }
+type CallbackSource = { readonly team: string; readonly app: string | undefined; readonly bot: string | undefined }
 
 /** Messages that people write. Others report changes of the channel. */
 const written = new Set([undefined, 'file_share', 'thread_broadcast', 'me_message', 'bot_message'])
@@ -64,7 +64,7 @@ export function parseCallback(body: unknown): InboundEvent | undefined {
 
 type Outer = z.infer<typeof event>
 
-function parseByType(body: unknown, outer: Outer, source: Callback): InboundEvent | undefined {
+function parseByType(body: unknown, outer: Outer, source: CallbackSource): InboundEvent | undefined {
   const { type, subtype } = outer
   if (type === 'member_joined_channel' || type === 'member_left_channel') return parseMembership(body, outer, source)
   if (type !== 'message' && type !== 'app_mention') return undefined
@@ -75,7 +75,7 @@ function parseByType(body: unknown, outer: Outer, source: Callback): InboundEven
 }
 
 /** One mention arrives as `message` and as `app_mention`, with different event ids and the same time. */
-function parseMessage(sent: SlackMessage, outer: Outer, source: Callback): InboundEvent | undefined {
+function parseMessage(sent: SlackMessage, outer: Outer, source: CallbackSource): InboundEvent | undefined {
   const sender = parseSender(sent, source)
   const own = decodeMrkdwn(sent.text.trim() ? sent.text : renderBlocks(sent.blocks), source.bot)
   const attached = renderAttachments(sent.attachments, own.text.trim() !== '')
@@ -109,7 +109,7 @@ function readCommand(text: string): string {
 const change = z.object({ message, previous_message: z.object({ text: z.string().optional() }).optional() })
 
 /** Slack also reports a change when it has added a preview to a message. That is no edit. */
-function parseEdit(body: unknown, outer: Outer, source: Callback): InboundEvent | undefined {
+function parseEdit(body: unknown, outer: Outer, source: CallbackSource): InboundEvent | undefined {
   const parsed = change.safeParse(body)
   if (!parsed.success) return undefined
   const { message: sent, previous_message: before } = parsed.data
@@ -119,7 +119,7 @@ function parseEdit(body: unknown, outer: Outer, source: Callback): InboundEvent 
   return { ...edit, kind: 'edit', key: `${edit.key}:${sent.edited.ts}` }
 }
 
-function parseMembership(body: unknown, outer: Outer, { team, bot }: Callback): InboundEvent | undefined {
+function parseMembership(body: unknown, outer: Outer, { team, bot }: CallbackSource): InboundEvent | undefined {
   const parsed = z.object({ user: z.string() }).safeParse(body)
   if (!parsed.success || bot === undefined || parsed.data.user !== bot) return undefined
   return {
@@ -132,7 +132,7 @@ function parseMembership(body: unknown, outer: Outer, { team, bot }: Callback): 
   }
 }
 
-function parseSender(sent: SlackMessage, { app, bot }: Callback): Sender | undefined {
+function parseSender(sent: SlackMessage, { app, bot }: CallbackSource): Sender | undefined {
   const { user, bot_id: otherBot, app_id: otherApp } = sent
   const isOwn =
     (user !== undefined && user === bot) || (otherBot !== undefined && otherApp !== undefined && otherApp === app)

@@ -14,20 +14,20 @@ import {
   type ResolvedTarget,
 } from '../channel.ts'
 import { fetchMediaFrom, isOnDomain, isSameOrigin } from '../fetch-media.ts'
-import { computeHmac, concatBytes } from '../hmac.ts'
-import { isSameSecret } from '../is-same-secret.ts'
+import { concatBytes } from '../hmac.ts'
+import { resolveBy } from '../kit/api.ts'
+import { hmac } from '../kit/proof.ts'
 import { parseJson } from '#agent/core/parse-json.ts'
 import { encodeMrkdwn, maxTextChars, renderMrkdwn, renderSections } from './mrkdwn.ts'
 import { parseCallback, parseForm } from './parse-event.ts'
 import { callSlack } from './slack-api.ts'
 import { openSocket, readFrame } from './socket-mode.ts'
-import { toHex } from '#durable/platform/hash.ts'
 
-const signatureWindowMs = 300_000
 const fileDomains = ['slack.com', 'slack-edge.com', 'slack-files.com']
 
 export const slack: Channel = {
   platform: 'slack',
+  name: 'Slack',
   apiBase: { variable: 'SLACK_API_BASE', url: 'https://slack.com/api' },
   secrets: {
     bot_token: { shape: /^xox[a-z]-[A-Za-z0-9-]{1,300}$/, hint: 'The bot token of the app, like xoxb-…' },
@@ -73,8 +73,8 @@ export const slack: Channel = {
 const stringOf = (value: unknown): string => (typeof value === 'string' ? value : '')
 const plain = (text: string): MessageChunk => ({ text, spans: [] })
 
-async function receive(request: InboundRequest, { secrets }: ChannelConnection): Promise<Received> {
-  if (!(await isSigned(request, secrets['signing_secret']))) return refused()
+async function receive(request: InboundRequest, connection: ChannelConnection): Promise<Received> {
+  if (!(await isSigned(request, connection))) return refused()
   const text = new TextDecoder().decode(request.body)
   if (!text.trimStart().startsWith('{')) return receiveForm(new URLSearchParams(text), request.receivedAt)
   const body = parseJson(text) as { readonly type?: unknown; readonly challenge?: unknown } | undefined
@@ -95,13 +95,15 @@ function receiveForm(form: URLSearchParams, receivedAt: number): Received {
 
 const eventsOf = (event: Received['events'][number] | undefined): Received => ({ events: event ? [event] : [] })
 
-async function isSigned({ headers, body, receivedAt }: InboundRequest, secret: string | undefined): Promise<boolean> {
-  const timestamp = headers.get('x-slack-request-timestamp') ?? ''
-  if (!secret || !/^\d{1,12}$/.test(timestamp)) return false
-  if (Math.abs(receivedAt - Number(timestamp) * 1_000) > signatureWindowMs) return false
-  const expected = await computeHmac('SHA-256', secret, concatBytes(`v0:${timestamp}:`, body))
-  return isSameSecret(headers.get('x-slack-signature'), `v0=${toHex(expected)}`)
-}
+const isSigned = hmac({
+  hash: 'SHA-256',
+  secret: 'signing_secret',
+  header: 'x-slack-signature',
+  encoding: 'hex',
+  prefix: 'v0=',
+  timeHeader: 'x-slack-request-timestamp',
+  signed: ({ headers, body }) => concatBytes(`v0:${headers.get('x-slack-request-timestamp')}:`, body),
+})
 
 async function sendText(connection: ChannelConnection, message: OutboundMessage): Promise<SendOutcome> {
   const { editedMessageId } = message
@@ -109,9 +111,11 @@ async function sendText(connection: ChannelConnection, message: OutboundMessage)
   const answer = await callSlack(connection, method, messageFields(message))
   if (answer.kind === 'done') return { kind: 'sent', id: stringOf(answer.result['ts']) }
   const { replyHandle } = message
-  if (replyHandle && editedMessageId === undefined && isOutside(answer.error))
+  if (replyHandle && editedMessageId === undefined && isOutside(answer.code))
     return respond(connection, replyHandle.token, { response_type: 'in_channel', ...renderContent(message) })
-  const isWithoutThread = ['thread_not_found', 'invalid_thread_ts', 'cannot_reply_to_message'].includes(answer.error)
+  const isWithoutThread = ['thread_not_found', 'invalid_thread_ts', 'cannot_reply_to_message'].includes(
+    `${answer.code}`,
+  )
   if (!isWithoutThread || editedMessageId !== undefined) return answer.outcome
   // Slack accepted nothing, so the message can go to the chat without the deleted thread.
   const { thread: _thread, ...address } = message.address
@@ -121,7 +125,8 @@ async function sendText(connection: ChannelConnection, message: OutboundMessage)
 }
 
 /** The bot is no member of the channel. A command works there too, and the address that came with it. */
-const isOutside = (error: string): boolean => error === 'not_in_channel' || error === 'channel_not_found'
+const isOutside = (code: string | number | undefined): boolean =>
+  code === 'not_in_channel' || code === 'channel_not_found'
 
 /** Writes to the address of a command or a press. Slack accepts five messages there, within 30 minutes. */
 async function respond(connection: ChannelConnection, url: string, fields: object): Promise<SendOutcome> {
@@ -202,7 +207,7 @@ async function sendFile(
   if (shared.kind === 'done') return { kind: 'sent' }
   // A link takes the place of a file that is refused, and can leave by the address of the command.
   const { detail } = shared.outcome
-  return message.replyHandle && isOutside(shared.error) ? { kind: 'fatal', detail } : shared.outcome
+  return message.replyHandle && isOutside(shared.code) ? { kind: 'fatal', detail } : shared.outcome
 }
 
 /** Returns 200 for an upload that was accepted, and 0 where none was answered. */
@@ -225,7 +230,7 @@ async function showTyping(connection: ChannelConnection, { chat, thread }: ChatA
   if (answer.kind === 'done') return { kind: 'sent' }
   const { outcome } = answer
   // The app has no permission for it, or the thread does not show one. Messages are sent all the same.
-  const isOptional = thread !== undefined && (outcome.kind === 'fatal' || answer.error === 'missing_scope')
+  const isOptional = thread !== undefined && (outcome.kind === 'fatal' || answer.code === 'missing_scope')
   return isOptional ? { kind: 'sent' } : outcome
 }
 
@@ -252,18 +257,13 @@ async function resolveTarget(connection: ChannelConnection, address: ChatAddress
   const isGroup = !address.chat.startsWith('D')
   const answer = await callSlack(connection, 'conversations.info', { channel: address.chat })
   // Reading the channel needs a permission that sending does not.
-  if (answer.kind === 'done' || answer.error === 'missing_scope') return { kind: 'found', address, isGroup }
-  return unresolved(answer.outcome, isGroup)
+  const isUnknowable = answer.kind === 'failed' && answer.code === 'missing_scope'
+  return isUnknowable ? { kind: 'found', address, isGroup } : resolveBy(answer, { address, isGroup })
 }
 
 async function openDirectChat(connection: ChannelConnection, user: string): Promise<ResolvedTarget> {
   const answer = await callSlack(connection, 'conversations.open', { users: user })
-  if (answer.kind === 'failed') return unresolved(answer.outcome, false)
+  if (answer.kind === 'failed') return resolveBy(answer, { address: { chat: user }, isGroup: false })
   const { id } = (answer.result['channel'] ?? {}) as { readonly id?: unknown }
   return { kind: 'found', address: { chat: stringOf(id) }, isGroup: false }
 }
-
-const unresolved = ({ kind, detail }: Exclude<SendOutcome, { kind: 'sent' }>, isGroup: boolean): ResolvedTarget =>
-  kind === 'retry' || kind === 'ambiguous'
-    ? { kind: 'unavailable', detail, isGroup }
-    : { kind: 'unknown', detail: `Slack does not know this chat, or the bot cannot write there: ${detail}` }

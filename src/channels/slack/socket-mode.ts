@@ -38,7 +38,7 @@ const envelope = z.object({
   accepts_response_payload: z.boolean().optional(),
   payload: z.unknown().optional(),
 })
-type Envelope = z.infer<typeof envelope>
+type SocketEnvelope = z.infer<typeof envelope>
 
 export function readFrame(text: string, receivedAt: number, ignoredAnswer: object): SocketFrame {
   const parsed = envelope.safeParse(parseJson(text))
@@ -59,7 +59,7 @@ export function readFrame(text: string, receivedAt: number, ignoredAnswer: objec
   }
 }
 
-function readEvent({ type, payload }: Envelope, receivedAt: number): InboundEvent | undefined {
+function readEvent({ type, payload }: SocketEnvelope, receivedAt: number): InboundEvent | undefined {
   switch (type) {
     case 'events_api':
       return parseCallback(payload)

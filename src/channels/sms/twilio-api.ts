@@ -1,51 +1,42 @@
-/** Calls Twilio's API and classifies its answers. */
+/** States how Twilio's API is called, how it signs, and what its failures mean. */
 
-import { type ApiAnswer, callApi, classifyStatus, type FailedOutcome, joinUrl } from '../call-api.ts'
 import type { ChannelConnection } from '../channel.ts'
-
-const apiVersion = '2010-04-01'
-
-export type TwilioResult =
-  | { readonly kind: 'done'; readonly result: Readonly<Record<string, unknown>> }
-  | { readonly kind: 'failed'; readonly outcome: FailedOutcome }
+import { defineApi, type OutcomeRule } from '../kit/api.ts'
+import { hmac } from '../kit/proof.ts'
 
 export const authorizationOf = ({ secrets }: ChannelConnection): string =>
   `Basic ${btoa(`${secrets['account_sid'] ?? ''}:${secrets['auth_token'] ?? ''}`)}`
 
-export async function callTwilio(
-  connection: ChannelConnection,
-  method: 'GET' | 'POST',
-  path: string,
-  form?: Readonly<Record<string, string>>,
-): Promise<TwilioResult> {
-  const { apiBase, secrets } = connection
-  const account = `${apiVersion}/Accounts/${encodeURIComponent(secrets['account_sid'] ?? '')}`
-  const answer = await callApi(joinUrl(apiBase, account + path), {
-    method,
-    headers: {
-      authorization: authorizationOf(connection),
-      ...(form && { 'content-type': 'application/x-www-form-urlencoded' }),
-    },
-    ...(form && { body: new URLSearchParams(form).toString() }),
-  })
-  if (answer.kind === 'ambiguous') return { kind: 'failed', outcome: answer }
-  const { body } = answer
-  if (answer.status >= 200 && answer.status < 300 && typeof body === 'object' && body !== null)
-    return { kind: 'done', result: body as Record<string, unknown> }
-  return { kind: 'failed', outcome: classifyFailure(answer) }
-}
+/** Messages to these numbers are refused: unsubscribed, invalid, or not reachable from this account. */
+const unreachable = [20_003, 21_211, 21_214, 21_408, 21_610, 21_612, 21_614, 30_003, 30_004, 30_005, 30_006]
 
-/** Numbers that get nothing from us: unsubscribed, invalid, or not reachable from this account. */
-export const unreachable = new Set([
-  20_003, 21_211, 21_214, 21_408, 21_610, 21_612, 21_614, 30_003, 30_004, 30_005, 30_006, 63_016,
-])
-const tooLong = new Set([21_605, 21_617])
+export const twilioOutcomes: readonly OutcomeRule[] = [
+  { codes: [21_605, 21_617], is: 'too_long' },
+  { codes: [63_016], is: 'window', detail: 'more than 24 hours since the person last wrote' },
+  { codes: unreachable, is: 'forbidden' },
+]
 
-function classifyFailure(answer: ApiAnswer): FailedOutcome {
-  const { code, message } = (answer.body ?? {}) as { readonly code?: number; readonly message?: string }
-  const byStatus = classifyStatus(answer, message ?? '')
-  if (answer.status === 429 || answer.status >= 500 || code === undefined) return byStatus
-  const { detail } = byStatus
-  if (tooLong.has(code)) return { kind: 'too_long', detail }
-  return unreachable.has(code) ? { kind: 'forbidden', detail } : byStatus
-}
+export const callTwilio = defineApi({
+  prefix: ({ secrets }) => `2010-04-01/Accounts/${encodeURIComponent(secrets['account_sid'] ?? '')}`,
+  headers: (connection) => ({ authorization: authorizationOf(connection) }),
+  readFailure: ({ code, message }) => ({
+    ...(typeof code === 'number' && { code }),
+    ...(typeof message === 'string' && { message }),
+  }),
+  outcomes: twilioOutcomes,
+})
+
+/** Twilio signs the address as it was registered, and then each field in the order of the names. */
+export const isSignedByTwilio = hmac({
+  hash: 'SHA-1',
+  secret: 'auth_token',
+  header: 'x-twilio-signature',
+  encoding: 'base64',
+  signed: ({ body, url }, { webhookUrl }) => {
+    const form = new URLSearchParams(new TextDecoder().decode(body))
+    const names = [...new Set(form.keys())].toSorted()
+    // Fields with several values count each value once, in order.
+    const fields = names.flatMap((name) => [...new Set(form.getAll(name))].toSorted().map((value) => name + value))
+    return new TextEncoder().encode(webhookUrl + url.search + fields.join(''))
+  },
+})

@@ -3,20 +3,19 @@
 import { parseJson } from '#agent/core/parse-json.ts'
 import type { MediaReference } from '#agent/core/media/media-reference.ts'
 import type { MessageChunk, SendOutcome, TextSpan } from '#agent/core/delivery.ts'
-import {
-  type Channel,
-  type ChannelConnection,
-  type ChatAddress,
-  type FetchedMedia,
-  type OutboundFile,
-  type OutboundMessage,
-  type PollAnswer,
-  refused,
-  type Registration,
-  type ResolvedTarget,
+import type {
+  Channel,
+  ChannelConnection,
+  ChatAddress,
+  FetchedMedia,
+  OutboundFile,
+  OutboundMessage,
+  PollAnswer,
+  Registration,
+  ResolvedTarget,
 } from '../channel.ts'
 import { fetchMediaFrom } from '../fetch-media.ts'
-import { isSameSecret } from '../is-same-secret.ts'
+import { token, verified } from '../kit/proof.ts'
 import { parseMarkdown } from '../text/parse-markdown.ts'
 import { splitText } from '../text/split-text.ts'
 import { parseUpdate } from './parse-update.ts'
@@ -31,6 +30,7 @@ const maxUploadBytes = 50_000_000
 
 export const telegram: Channel = {
   platform: 'telegram',
+  name: 'Telegram',
   apiBase: { variable: 'TELEGRAM_API_BASE', url: 'https://api.telegram.org' },
   secrets: {
     bot_token: { shape: /^[A-Za-z0-9_:-]{1,200}$/, hint: 'The token that @BotFather gave, like 123456:ABC-DEF.' },
@@ -48,12 +48,13 @@ export const telegram: Channel = {
     files: { maxBytes: maxUploadBytes },
   },
   textLimit,
-  receive: async ({ headers, body }, { secrets }) => {
-    const token = headers.get('x-telegram-bot-api-secret-token')
-    if (!(await isSameSecret(token, secrets['webhook_secret']))) return refused()
-    const event = parseUpdate(parseJson(body))
-    return { events: event ? [event] : [] }
-  },
+  receive: verified(
+    token({ secret: 'webhook_secret', from: ({ headers }) => headers.get('x-telegram-bot-api-secret-token') }),
+    ({ body }) => {
+      const event = parseUpdate(parseJson(body))
+      return { events: event ? [event] : [] }
+    },
+  ),
   render: (source, format) => {
     const { text, spans } = format === 'plain' ? { text: source, spans: [] } : parseMarkdown(source)
     return splitText(text, spans, { ...textLimit, max: textLimit.max - prefixChars, maxSpans: 100 })

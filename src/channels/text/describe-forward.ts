@@ -6,6 +6,9 @@ import { escapeName } from './quote-person.ts'
 export const describeForward = (text: string, from?: string): string =>
   `[Forwarded${from ? ` from ${escapeName(from)}` : ''}:]\n${text}`
 
+/** Stands for a message of an unknown kind. */
+export const unreadable = '[a message of a kind that cannot be read here]'
+
 const maxNoteChars = 1_000
 
 /** Content that is neither text nor a file, in brackets on one line. */

@@ -63,7 +63,7 @@ function encodeLine(text: string, spans: readonly TextSpan[], { from, to, dialec
   return joinTokens(tokens, dialect)
 }
 
-type Writer = {
+type MarkWriter = {
   readonly text: string
   readonly dialect: MarkDialect
   readonly tokens: MarkToken[]
@@ -71,7 +71,7 @@ type Writer = {
   readonly active: ReadonlySet<string>
 }
 
-function addTokens(writer: Writer, nodes: readonly SpanNode[], from: number, to: number): void {
+function addTokens(writer: MarkWriter, nodes: readonly SpanNode[], from: number, to: number): void {
   let at = from
   for (const node of nodes) {
     addText(writer, at, node.from)
@@ -81,14 +81,14 @@ function addTokens(writer: Writer, nodes: readonly SpanNode[], from: number, to:
   addText(writer, at, to)
 }
 
-function addText({ text, dialect, tokens }: Writer, from: number, to: number): void {
+function addText({ text, dialect, tokens }: MarkWriter, from: number, to: number): void {
   if (to <= from) return
   const before = from > 0 && text[from - 1] !== '\n' ? (text[from - 1] ?? '') : ''
   tokens.push({ kind: 'text', value: dialect.escapeText(text.slice(from, to), before) })
 }
 
 /** Blanks at the edges stay outside of the marks: inside they would make them ordinary characters. */
-function addNode(writer: Writer, { span, from, to, children }: SpanNode): void {
+function addNode(writer: MarkWriter, { span, from, to, children }: SpanNode): void {
   const { text, dialect, tokens, active } = writer
   const content = text.slice(from, to)
   const start = from + content.length - content.trimStart().length

@@ -2,11 +2,13 @@
 
 import * as z from 'zod'
 import type { MediaKind, MediaReference } from '#agent/core/media/media-reference.ts'
-import type { SendOutcome } from '#agent/core/delivery.ts'
 import { parseJson } from '#agent/core/parse-json.ts'
 import type { InboundEvent, Quote, Sender } from '../channel.ts'
-import { describeContent, describeForward } from '../text/describe-forward.ts'
-import { classifyCode } from './whatsapp-api.ts'
+import { describeContent, describeForward, unreadable } from '../text/describe-forward.ts'
+import { classifyReport } from '../kit/api.ts'
+import { listGraphOutcomes } from '../meta/graph-api.ts'
+
+export const whatsappOutcomes = listGraphOutcomes('WhatsApp')
 
 const media = z.object({
   id: z.string(),
@@ -193,7 +195,7 @@ function parseText(sent: WhatsAppMessage): string {
   const { context, referral, type } = sent
   const product = context?.referred_product
   const notes = [
-    type === 'unsupported' || type === 'unknown' ? '[a message of a kind that cannot be read here]' : undefined,
+    type === 'unsupported' || type === 'unknown' ? unreadable : undefined,
     product && describeContent('about the product', product.product_retailer_id, product.catalog_id),
     referral && describeContent('from the advertisement', referral.headline, referral.body, referral.source_url),
   ]
@@ -285,7 +287,6 @@ function parseStatus({
   if (state !== 'failed' || !recipient) return undefined
   const [error] = errors ?? []
   const detail = error ? `${error.code}${error.title ? `: ${error.title}` : ''}` : 'the message was not delivered'
-  const outcome: SendOutcome = error ? classifyCode(error.code, detail) : { kind: 'fatal', detail }
   return {
     kind: 'lifecycle',
     change: 'not-delivered',
@@ -294,7 +295,6 @@ function parseStatus({
     isGroup: false,
     sender: { id: recipient, name: recipient, aliases },
     messageId: id,
-    // Already accepted once: another attempt is a new message.
-    outcome: outcome.kind === 'retry' ? { kind: 'fatal', detail } : outcome,
+    outcome: classifyReport(whatsappOutcomes, { code: error?.code }, detail),
   } as const satisfies InboundEvent
 }

@@ -1,60 +1,37 @@
 /** Implements the channel port for the WhatsApp Cloud API. */
 
 import type { MediaReference } from '#agent/core/media/media-reference.ts'
-import type { MessageChunk, SendOutcome } from '#agent/core/delivery.ts'
-import {
-  type Channel,
-  type ChannelConnection,
-  type ChatAddress,
-  type FetchedMedia,
-  type InboundRequest,
-  type OutboundFile,
-  type OutboundMessage,
-  type Received,
-  refused,
-  type Registration,
+import type { SendOutcome } from '#agent/core/delivery.ts'
+import type {
+  Channel,
+  ChannelConnection,
+  ChatAddress,
+  FetchedMedia,
+  OutboundFile,
+  OutboundMessage,
+  Registration,
 } from '../channel.ts'
 import { fetchMediaFrom, isOnDomain, isSameOrigin } from '../fetch-media.ts'
-import { computeHmac } from '../hmac.ts'
 import { isPhoneNumber } from '../is-phone-number.ts'
-import { isSameSecret } from '../is-same-secret.ts'
 import { parseJson } from '#agent/core/parse-json.ts'
-import { parseWebhook } from './parse-webhook.ts'
-import { callGraph, type GraphResult } from './whatsapp-api.ts'
-import { toHex } from '#durable/platform/hash.ts'
-import { encodeMarks, type MarkDialect, separateMarksAroundUrls, separateTicks } from '../text/encode-marks.ts'
-import { parseMarkdown } from '../text/parse-markdown.ts'
-import { writeLinkAddresses } from '../text/plain-links.ts'
-import { splitEncoded } from '../text/split-encoded.ts'
-
-// Writes the marks of WhatsApp. It has no escapes and no links.
+import { type ApiResult, failedMedia, sentOutcome } from '../kit/api.ts'
+import { defineDialect } from '../kit/dialect.ts'
+import { verified } from '../kit/proof.ts'
+import { answerChallenge, defineGraph, isSignedByMeta, mediaDomains } from '../meta/graph-api.ts'
+import { parseWebhook, whatsappOutcomes } from './parse-webhook.ts'
+import { whatsappMarks } from './whatsapp-marks.ts'
 
 /** WhatsApp accepts 4096 characters. The rest is room for a line in front. */
 const maxTextChars = 4_000
 
-const asWritten = (text: string): string => text
+export const {
+  encode: encodeWhatsapp,
+  render: renderWhatsapp,
+  textLimit,
+} = defineDialect({ max: maxTextChars, unit: 'utf16', marks: whatsappMarks })
 
-const dialect: MarkDialect = {
-  marks: { bold: '*', italic: '_', strikethrough: '~' },
-  needsBoundaries: true,
-  escapeText: (text, before) => separateMarksAroundUrls(text, before, { encodeText: asWritten, encodeUrl: asWritten }),
-  encodeCode: (code) => (code.includes('`') ? undefined : `\`${code}\``),
-  encodeLink: (_url, label) => label,
-  encodePre: separateTicks,
-  openPre: () => '```',
-}
+const callGraph = defineGraph('access_token', whatsappOutcomes)
 
-export const encodeWhatsapp = (chunk: MessageChunk): string => encodeMarks(chunk, dialect)
-
-const sizeOf = ({ text, spans }: MessageChunk): number =>
-  Math.max(encodeWhatsapp({ text, spans }).length, encodeWhatsapp({ text, spans: [] }).length)
-
-export const renderWhatsapp = (source: string, format: 'markdown' | 'plain'): readonly MessageChunk[] => {
-  const styled = format === 'plain' ? { text: source, spans: [] } : writeLinkAddresses(parseMarkdown(source))
-  return splitEncoded(styled, { max: maxTextChars, size: sizeOf })
-}
-
-const mediaDomains = ['facebook.com', 'fbsbx.com', 'whatsapp.net', 'fbcdn.net']
 const maxButtons = 3
 const buttonLabelChars = 20
 /** The text above buttons. */
@@ -62,6 +39,7 @@ const maxBodyChars = 1_024
 
 export const whatsapp: Channel = {
   platform: 'whatsapp',
+  name: 'WhatsApp',
   apiBase: { variable: 'WHATSAPP_API_BASE', url: 'https://graph.facebook.com' },
   secrets: {
     access_token: { shape: /^[\x21-\x7e]{1,1000}$/, hint: 'A permanent access token of a system user.' },
@@ -77,7 +55,7 @@ export const whatsapp: Channel = {
     typing: { durationMs: 25_000 },
     replyWindowMs: 24 * 3_600_000,
   },
-  textLimit: { max: maxTextChars, unit: 'utf16' },
+  textLimit,
   receive: (request, connection) =>
     request.method === 'GET' ? answerChallenge(request, connection) : receiveEvents(request, connection),
   render: renderWhatsapp,
@@ -126,22 +104,9 @@ async function register(connection: ChannelConnection, isOn: boolean): Promise<R
   return { ok: true, detail: isOn ? 'WhatsApp sends the messages of the number here.' : 'WhatsApp forgot the address.' }
 }
 
-async function answerChallenge({ url }: InboundRequest, { secrets }: ChannelConnection): Promise<Received> {
-  const get = (name: string) => url.searchParams.get(`hub.${name}`)
-  const isProven = await isSameSecret(get('verify_token'), secrets['verify_token'])
-  if (!isProven || get('mode') !== 'subscribe') return refused(403)
-  // Never a page: the challenge is text of whoever knows the token.
-  return { response: new Response(get('challenge') ?? '', { headers: { 'content-type': 'text/plain' } }), events: [] }
-}
-
-async function receiveEvents(request: InboundRequest, connection: ChannelConnection): Promise<Received> {
-  const { headers, body } = request
-  const secret = connection.secrets['app_secret']
-  if (!secret) return refused()
-  const expected = toHex(await computeHmac('SHA-256', secret, body))
-  if (!(await isSameSecret(headers.get('x-hub-signature-256'), `sha256=${expected}`))) return refused()
-  return { events: parseWebhook(parseJson(body), numberOf(connection)) }
-}
+const receiveEvents = verified(isSignedByMeta, ({ body }, connection) => ({
+  events: parseWebhook(parseJson(body), numberOf(connection)),
+}))
 
 function messageRequest(connection: ChannelConnection, message: OutboundMessage, content: object) {
   const { address, replyToMessageId } = message
@@ -177,11 +142,9 @@ function renderContent({ chunk }: OutboundMessage): object | undefined {
   return { type: 'interactive', interactive: { type: 'list', ...interactive, action } }
 }
 
-function sendOutcome(answer: GraphResult): SendOutcome {
-  if (answer.kind === 'failed') return answer.outcome
-  const { messages } = answer.result as { readonly messages?: readonly { readonly id?: string }[] }
-  const id = messages?.[0]?.id
-  return { kind: 'sent', ...(typeof id === 'string' && { id }) }
+/** Meta returns the ids of all messages of a call, which is one. */
+function sendOutcome(answer: ApiResult): SendOutcome {
+  return sentOutcome(answer, ({ messages }) => (messages as readonly { readonly id?: string }[] | undefined)?.[0]?.id)
 }
 
 /** Typing belongs to a message of the person, and also marks it as read. */
@@ -200,7 +163,7 @@ async function showTyping(
   const answer = await (messageId === undefined
     ? callGraph(connection, { method: 'GET', path: number })
     : callGraph(connection, { method: 'POST', path: `${number}/messages`, body }))
-  return answer.kind === 'done' ? { kind: 'sent' } : answer.outcome
+  return sentOutcome(answer)
 }
 
 const fileTypes = { image: 'image', audio: 'audio', voice: 'audio', video: 'video', document: 'document' } as const
@@ -236,10 +199,7 @@ async function fetchMedia(
   maxBytes: number,
 ): Promise<FetchedMedia> {
   const answer = await callGraph(connection, { method: 'GET', path: encodeURIComponent(reference) })
-  if (answer.kind === 'failed') {
-    const { kind, detail } = answer.outcome
-    return { kind: 'failed', detail, canRetry: kind === 'retry' || kind === 'ambiguous' }
-  }
+  if (answer.kind === 'failed') return failedMedia(answer.outcome)
   const { url, mime_type: type, file_size: bytes } = answer.result
   if (typeof url !== 'string') return { kind: 'failed', detail: 'the file is not available any more', canRetry: false }
   if (Number(bytes) > maxBytes) return { kind: 'failed', detail: `more than ${maxBytes} bytes`, canRetry: false }

@@ -1,9 +1,10 @@
 /** Finds the rows of the full-text tables that match a query, with their sessions and pages. */
 
+import { hiddenSources } from '#agent/memory/session-source.ts'
 import type { TenantDb } from '../tenant-db.ts'
 import { weekNumber } from '../index-text.ts'
 import { keysPerSession } from '../page-row.ts'
-import type { WeekRange } from './period.ts'
+import type { Period, WeekRange } from './period.ts'
 import { type Query, renderPiecesMatch, renderWordsMatch, type SearchScope } from './search-query.ts'
 import type { Within } from './session-scope.ts'
 
@@ -56,17 +57,17 @@ const joinSession = (key: string) =>
  * Selects matches with their session and page. CROSS JOIN makes SQLite read the full-text table first and in order, so
  * that it stops at the limit.
  */
-const selectMatches = (table: Table, direction: Direction, match: string, within: Within) =>
+const selectMatches = (table: SearchTable, direction: Direction, match: string, within: Within) =>
   `SELECT ${matchColumns(`${table}.rowid`)} FROM ${table} ${joinSession(`${table}.rowid`)}
   WHERE ${table} MATCH ${match} ${within(`${table}.rowid`)} ORDER BY ${table}.rowid ${direction} LIMIT ?3`
 
-type Table = 'words' | 'pieces'
+type SearchTable = 'words' | 'pieces'
 type Direction = 'ASC' | 'DESC'
 /** The limit is ?3. Up to three expressions: the searches below need no more. */
 const matchParameters = ['?2', '?4', '?5'] as const
 
 /** Matches of several expressions, one after the other. SQLite runs a part only when those before do not fill the limit. */
-const selectInOrder = (table: Table, matches: readonly string[], within: Within) =>
+const selectInOrder = (table: SearchTable, matches: readonly string[], within: Within) =>
   `${matchParameters
     .slice(0, matches.length)
     .map((match) => `SELECT * FROM (${selectMatches(table, 'DESC', match, within)})`)
@@ -76,6 +77,23 @@ const selectInOrder = (table: Table, matches: readonly string[], within: Within)
 const selectKeys = (within: Within) => `SELECT json_group_array(key) AS keys FROM (SELECT words.rowid AS key FROM words
   WHERE words MATCH ?2 AND EXISTS (SELECT 1 FROM session WHERE tenant_id = ?1) ${within('words.rowid')}
   ORDER BY words.rowid DESC LIMIT ?3)`
+
+/** Selects the newest page before a time of each session, in the order of lists. The index has the day of a session. */
+const selectNewestPages = (direction: Direction, within: Within) =>
+  `SELECT ${matchColumns('newest.key')} FROM (SELECT (SELECT MAX(id) FROM page WHERE tenant_id = ?1 AND at < ?4
+    AND id BETWEEN session.num * ${keysPerSession} AND (session.num + 1) * ${keysPerSession} - 1) AS key FROM session
+    WHERE tenant_id = ?1 AND updated_at >= ?3 AND source NOT IN (${hidden}) ${within(`(session.num * ${keysPerSession})`)}
+    ORDER BY active_day ${direction}, updated_at ${direction} LIMIT ?2) AS newest ${joinSession('newest.key')}`
+const hidden = hiddenSources.map((source) => `'${source}'`).join()
+
+/** Finds the sessions that filters name without a word. */
+export const findNewestPages = (
+  { read }: TenantDb,
+  { from = 0, to = Number.MAX_SAFE_INTEGER }: Period,
+  limit: number,
+  { within, sort }: Pick<Reach, 'within'> & { readonly sort: 'newest' | 'oldest' | undefined },
+): Promise<readonly MatchRow[]> =>
+  read<MatchRow>(selectNewestPages(sort === 'oldest' ? 'ASC' : 'DESC', within), limit, from, to)
 
 const selectChosen = `SELECT ${matchColumns('chosen.value')} FROM json_each(?2) AS chosen ${joinSession('chosen.value')}`
 

@@ -12,6 +12,7 @@ import { decodeEntries, getMessageMarks, getMessageSource, keysPerSession } from
 import {
   coverageOf,
   findLatest,
+  findNewestPages,
   findPieces,
   findRarest,
   type Found,
@@ -102,6 +103,7 @@ async function searchIn(
   const within = await resolveScope({ ...options, source, session, tag, tool }, tenantDb)
   if (within === undefined) return nothing
   const limit = Math.max(1, Math.min(Math.trunc(requested), maxHits))
+  if (!query.terms.length) return listFiltered(tenantDb, query, limit, { within, sort })
   const isSingle = query.terms.length === 1
   // Sorted by time, no match may be left out for one that fits less.
   const isRanked = !isSingle && sort === undefined
@@ -117,6 +119,29 @@ async function searchIn(
   const hits = takeFirstOfPages(near.length ? putScheduledLast(fuseByRank<PageHit>([ranked, near])) : ranked)
   const hasMore = limit < maxHits && (found.rows.length >= wanted || hits.length > limit)
   return { hits: hits.slice(0, limit), hasMore }
+}
+
+/** A query of filters alone lists the sessions that they name, with what was said last in each. */
+async function listFiltered(
+  tenantDb: TenantDb,
+  { filter, excluded }: Query,
+  limit: number,
+  reach: { readonly within: Within; readonly sort: Sort },
+): Promise<SearchPage> {
+  const { source, session, tag, tool, from, to } = filter
+  const isNamed = [source, session, tag, tool, from, to].some((value) => value !== undefined)
+  if (!isNamed || excluded.length) return nothing
+  const rows = await findNewestPages(tenantDb, filter, limit, reach)
+  const hits: HistoryHit[] = []
+  for (const row of rows) {
+    const entries = decodeEntries(row.body ?? (await readBody(tenantDb, row.key)))
+    const said = entries.filter((entry) => isWanted(entry, filter) && getSearchableText(entry) !== '')
+    const last = said.findLast(({ message }) => message.role !== 'tool') ?? said.at(-1)
+    if (!last) continue
+    const hit = buildHit(row, last, renderSnippet(normalizeText(getSearchableText(last)), []))
+    if (isInTime({ hit }, filter)) hits.push(hit)
+  }
+  return { hits, hasMore: rows.length === limit && limit < maxHits }
 }
 
 /** A candidate with the key of its page: a title and the first message of its session are one hit. */
@@ -161,7 +186,7 @@ function takeFirstOfPages(candidates: readonly PageHit[]): readonly HistoryHit[]
 }
 
 /** Turns a row into a candidate. `isIndexed`: the index says that the row has the term. */
-type Reading = {
+type SearchReading = {
   readonly matchers: readonly SnippetMatcher[]
   readonly filter: SearchFilter
   readonly isIndexed: (key: number, term: number) => boolean
@@ -174,7 +199,7 @@ async function readCandidates(
   { terms, filter }: Query,
 ): Promise<readonly PageCandidate[]> {
   const sets = keysOfTerms.map((keys) => new Set(keys))
-  const reading: Reading = {
+  const reading: SearchReading = {
     matchers: createMatchers(terms),
     filter,
     isIndexed: (key, term) => sets[term]?.has(key) ?? false,
@@ -206,7 +231,7 @@ const toolShare = 0.5
 function buildMessageCandidate(
   row: MatchRow,
   body: string,
-  { matchers, filter, isIndexed }: Reading,
+  { matchers, filter, isIndexed }: SearchReading,
 ): Built | undefined {
   const entries = decodeEntries(body).filter((entry) => isWanted(entry, filter))
   const isFiltered = filter.role !== undefined || filter.person !== undefined
@@ -244,7 +269,7 @@ function isWanted({ message }: Entry, { role, person }: SearchFilter): boolean {
   return message.role === 'user' && new RegExp(`^${name}[^:\\n]{0,80}: `, 'imu').test(getSearchableText({ message }))
 }
 
-function buildTitleCandidate(row: MatchRow, body: string, { matchers, filter }: Reading): Built | undefined {
+function buildTitleCandidate(row: MatchRow, body: string, { matchers, filter }: SearchReading): Built | undefined {
   if (filter.role !== undefined || filter.person !== undefined) return undefined
   const title = normalizeText(row.title ?? '')
   const { terms, ranges } = findMatches(title, matchers)

@@ -135,7 +135,7 @@ async function deleteOldRows(env: Env, tenantId: string, to: string): Promise<Mo
   return { status: 'done', sessions: 0 }
 }
 
-type SessionRow = {
+type MovedSession = {
   readonly id: string
   readonly num: number
   readonly source: string
@@ -153,7 +153,7 @@ const ownTitle = '(SELECT num << 20 FROM session WHERE tenant_id = ?1 AND id = ?
  */
 async function copySession(move: Move, id: string, max: number): Promise<number> {
   const { source, target } = move
-  const [row] = await source.read<SessionRow>(selectSession, id)
+  const [row] = await source.read<MovedSession>(selectSession, id)
   if (!row) {
     await deleteSession(target, id)
     return 0
@@ -176,7 +176,7 @@ async function copySession(move: Move, id: string, max: number): Promise<number>
   return missing.length
 }
 
-function upsertSession({ statement }: TenantDb, { num: _num, tenant_id: _tenant, ...row }: SessionRow) {
+function upsertSession({ statement }: TenantDb, { num: _num, tenant_id: _tenant, ...row }: MovedSession) {
   const names = Object.keys(row)
   const values = names.map((_, n) => `?${n + 2}`)
   const changes = names.filter((name) => name !== 'id').map((name) => `${name} = excluded.${name}`)

@@ -19,8 +19,12 @@ export async function acceptRequest(
   connection: LoadedConnection,
   request: InboundRequest,
 ): Promise<Response> {
-  const { response, ignoredResponse, events } = await connection.channel.receive(request, connection)
+  const { response, ignoredResponse, events, others } = await connection.channel.receive(request, connection)
   const accepted = await acceptReceived(context, connection, events)
+  if (others?.length) {
+    const { acceptOthers } = await import('./accept-others.ts')
+    await acceptOthers(context, connection, others)
+  }
   return (accepted ? response : (ignoredResponse ?? response)) ?? new Response(null, { status: 200 })
 }
 

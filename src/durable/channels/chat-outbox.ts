@@ -353,6 +353,10 @@ export class InboundMedia {
     return fetched
   }
 
+  get blobs(): R2Bucket | undefined {
+    return this.#options.env.BLOBS
+  }
+
   async #readCarried(reference: MediaReference): Promise<FetchedMedia> {
     const { readCarriedFile } = await import('./carried-files.ts')
     return readCarriedFile(this.#options.env.BLOBS, this.#options, reference)

@@ -57,15 +57,15 @@ const prune = `DELETE FROM outbox WHERE state NOT IN ('prepared', 'sending')
 const maxClosedRows = 500
 
 type OutboxBody = { readonly body: string }
-type Stored = Omit<OutboxRow, 'deliveryState'> & { readonly custody: DeliveryRecord }
+type StoredOutboxRow = Omit<OutboxRow, 'deliveryState'> & { readonly custody: DeliveryRecord }
 
 function rowOf({ body }: OutboxBody): OutboxRow {
-  const { custody, ...row } = JSON.parse(body) as Stored
+  const { custody, ...row } = JSON.parse(body) as StoredOutboxRow
   return { ...row, deliveryState: custody }
 }
 
 const bodyOf = ({ deliveryState, ...row }: OutboxRow): string =>
-  JSON.stringify({ ...row, custody: deliveryState } satisfies Stored)
+  JSON.stringify({ ...row, custody: deliveryState } satisfies StoredOutboxRow)
 
 export class Outbox {
   readonly #sql: SqlStorage

@@ -282,9 +282,10 @@ export class RowSender {
       })
   }
 
-  #policyFor(row: OutboxRow, hasIdempotencyKeys = false): policy.DeliveryOptions {
+  #policyFor(row: OutboxRow, keys?: ChannelCapabilities['idempotencyKeys']): policy.DeliveryOptions {
+    const hasKey = keys === true || (keys === 'without-reply-handle' && !row.replyHandle)
     return {
-      isIdempotent: hasIdempotencyKeys || this.#editedMessageId(row) !== undefined,
+      isIdempotent: hasKey || this.#editedMessageId(row) !== undefined,
       isPreview: row.kind === 'preview',
     }
   }

@@ -7,8 +7,8 @@ import { type Message, textIn } from '#agent/core/message.ts'
 import type { Repeat, RepeatableCalls } from './retry-calls.ts'
 
 type ObjectOf<Namespace> = Namespace extends DurableObjectNamespace<infer Class> ? Class : never
-type Session = ObjectOf<Env['SESSION']>
-type Tenant = ObjectOf<Env['TENANT']>
+type SessionMethods = ObjectOf<Env['SESSION']>
+type TenantMethods = ObjectOf<Env['TENANT']>
 type Paths<Class> = {
   [Name in keyof Class & string]: Class[Name] extends (...args: never) => unknown
     ? Name
@@ -20,20 +20,23 @@ const unchanged: Repeat = (args) => args
 const listCalls = <Path extends string>(paths: readonly Path[]): RepeatableCalls =>
   Object.fromEntries(paths.map((path) => [path, unchanged]))
 
-type Submission = { readonly idempotency: 'none' | 'first' | 'repeat'; readonly message?: Message | undefined }
+type RepeatableSubmission = {
+  readonly idempotency: 'none' | 'first' | 'repeat'
+  readonly message?: Message | undefined
+}
 
 /**
  * A repetition of a submission finds the run of the first try by its id. A slash command without an idempotency key is
  * not repeated: it may have acted before its run was stored.
  */
-function repeatSubmission<T extends Submission>(submission: T): T | undefined {
+function repeatSubmission<T extends RepeatableSubmission>(submission: T): T | undefined {
   const { idempotency, message } = submission
   if (idempotency === 'none' && message && textIn(message).trimStart().startsWith('/')) return undefined
   return { ...submission, idempotency: 'repeat' }
 }
 
 const repeatSubmit: Repeat = ([submission, ...others]) => {
-  const repeated = repeatSubmission(submission as Submission)
+  const repeated = repeatSubmission(submission as RepeatableSubmission)
   return repeated && [repeated, ...others]
 }
 
@@ -43,14 +46,14 @@ const repeatFetch: Repeat = (args) => {
   const method = init?.method ?? (request instanceof Request ? request.method : 'GET')
   if (method === 'GET') return args
   if (typeof init?.body !== 'string') return undefined
-  const body = JSON.parse(init.body) as { readonly command?: Submission }
+  const body = JSON.parse(init.body) as { readonly command?: RepeatableSubmission }
   const command = body.command && repeatSubmission(body.command)
   if (body.command && !command) return undefined
   return [request, { ...init, body: JSON.stringify({ ...body, ...(command && { command }) }) }]
 }
 
 export const repeatableSessionCalls: RepeatableCalls = {
-  ...listCalls<Paths<Session>>([
+  ...listCalls<Paths<SessionMethods>>([
     'info.get',
     'info.detail',
     'info.status',
@@ -97,7 +100,7 @@ export const repeatableSessionCalls: RepeatableCalls = {
 }
 
 export const repeatableTenantCalls: RepeatableCalls = {
-  ...listCalls<Paths<Tenant>>([
+  ...listCalls<Paths<TenantMethods>>([
     'snapshot',
     'access.get',
     'access.setStatus',

@@ -28,10 +28,10 @@ const isRetryable = (error: unknown): boolean =>
 const delayOf = (delayMs: number): number => delayMs * (0.5 + Math.random())
 
 type Attempt<Stub, T> = (stub: Stub, args: readonly unknown[]) => Promise<T>
-type Call = { readonly args: readonly unknown[]; readonly repeat: Repeat | undefined }
+type RetriedCall = { readonly args: readonly unknown[]; readonly repeat: Repeat | undefined }
 
 /** The arguments of the next attempt and the pause before it. Undefined: the error is final. */
-function nextAttempt(error: unknown, { args, repeat }: Call, failures: number) {
+function nextAttempt(error: unknown, { args, repeat }: RetriedCall, failures: number) {
   // A stream can be sent once.
   if (args.some((arg) => arg instanceof ReadableStream)) return undefined
   if (isUnknownMethod(error)) return failures === 1 ? { args, delayMs: unknownMethodDelayMs } : undefined
@@ -40,7 +40,7 @@ function nextAttempt(error: unknown, { args, repeat }: Call, failures: number) {
   return repeated && delayMs !== undefined ? { args: repeated, delayMs } : undefined
 }
 
-async function callWithRetries<Stub, T>(stubs: () => Stub, call: Call, attempt: Attempt<Stub, T>): Promise<T> {
+async function callWithRetries<Stub, T>(stubs: () => Stub, call: RetriedCall, attempt: Attempt<Stub, T>): Promise<T> {
   let { args } = call
   for (let failures = 1; ; failures++)
     try {

@@ -10,8 +10,13 @@ export type LinkedFile = {
   readonly tenantId: string
   readonly sessionId: string
   readonly path: string
-  /** HTML is shown as a page without scripts and without an origin. */
-  readonly isPreview?: boolean
+  /** HTML is shown as a page without an origin. */
+  readonly preview?: Preview
+}
+export type Preview = {
+  readonly scripts: boolean
+  /** The file as it was before this run. */
+  readonly run?: string
 }
 export type LinkParts = { readonly id: string; readonly exp: string; readonly sig: string }
 
@@ -28,11 +33,11 @@ export async function createLink(env: LinkSettings, file: LinkedFile, now: numbe
   if (!master) return undefined
   const nonce = crypto.getRandomValues(new Uint8Array(nonceBytes))
   const text = encoder.encode(
-    JSON.stringify([file.tenantId, file.sessionId, file.path, ...(file.isPreview ? [true] : [])]),
+    JSON.stringify([file.tenantId, file.sessionId, file.path, ...(file.preview ? [file.preview] : [])]),
   )
   const sealed = await crypto.subtle.encrypt({ name: 'AES-GCM', iv: nonce }, await idKey(master), text)
   const id = encodeBase64Url(new Uint8Array([...nonce, ...new Uint8Array(sealed)]))
-  const exp = String(Math.floor(now / 1_000) + (file.isPreview ? previewSeconds : lifetimeSeconds))
+  const exp = String(Math.floor(now / 1_000) + (file.preview ? previewSeconds : lifetimeSeconds))
   const sig = await crypto.subtle.sign('HMAC', await signKey(master, file.tenantId), encoder.encode(`${id}.${exp}`))
   return `/files/${id}?exp=${exp}&sig=${encodeBase64Url(new Uint8Array(sig))}`
 }
@@ -55,14 +60,14 @@ export async function openLink(
   return isGenuine ? file : undefined
 }
 
-type StoredLink = [tenantId: string, sessionId: string, path: string, isPreview?: boolean]
+type StoredLink = [tenantId: string, sessionId: string, path: string, preview?: Preview]
 
 async function decryptId(master: Uint8Array<ArrayBuffer>, bytes: Uint8Array): Promise<LinkedFile | undefined> {
   const [iv, sealed] = [new Uint8Array(bytes.subarray(0, nonceBytes)), new Uint8Array(bytes.subarray(nonceBytes))]
   try {
     const text = await crypto.subtle.decrypt({ name: 'AES-GCM', iv }, await idKey(master), sealed)
-    const [tenantId, sessionId, path, isPreview = false] = JSON.parse(new TextDecoder().decode(text)) as StoredLink
-    return { tenantId, sessionId, path, ...(isPreview && { isPreview }) }
+    const [tenantId, sessionId, path, preview] = JSON.parse(new TextDecoder().decode(text)) as StoredLink
+    return { tenantId, sessionId, path, ...(preview && { preview }) }
   } catch {
     // A cipher gives no other reason than the failed authentication.
     return undefined

@@ -214,11 +214,16 @@ export class Session implements TurnSession {
     const created = createMetadata({ id, tenantId }, spec, { owner: holderOf(by), now: clock.now() })
     this.#meta = { ...created, ...(rights.length > 0 && { settingsBy: rights }) }
     this.projection.startAt(0, 'nothing')
-    if (!history.length) return
+    this.addHistory(history)
+    if (history.length && spec.ephemeral) this.turns.arm()
+  }
+
+  /** Adds what the request of a client repeats, before the first message of the session. */
+  addHistory(history: readonly Message[]): void {
+    if (!history.length || this.store.lastMessageSeq() > 0) return
     this.updateMeta({ repeatedThrough: history.length })
     this.store.importMessages(importRunId, history)
     this.store.write()
-    if (spec.ephemeral) this.turns.arm()
   }
 
   /** Replaces metadata and rows by those of a copied or imported session. */
@@ -226,8 +231,7 @@ export class Session implements TurnSession {
     this.#meta = meta
     this.journal.putMetadata(meta)
     for (const { n, runId, entries, turn } of rows) {
-      const texts = entries.map((entry) => JSON.stringify(entry))
-      this.journal.putStep({ n, runId, entries: [...entries], texts, events: [] }, turn)
+      this.journal.putStep({ n, runId, entries: [...entries], texts: [], events: [] }, turn)
     }
     this.store = this.#openStore()
     this.projection.startAt(0, 'nothing')

@@ -41,7 +41,7 @@ function intakeOf(session: Session, submission: Submission, blobs: R2Bucket | un
     case 'request':
       return requestIntake(session, submission, blobs)
     case 'continue':
-      return continueIntake(session, submission)
+      return continueIntake(session, submission, blobs)
     case 'inbound':
       return inboundIntake(session, submission)
     case 'injected':

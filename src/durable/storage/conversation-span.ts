@@ -49,12 +49,12 @@ const maxConversations = 50
 export type NextConversation = { readonly leftTitle: string | null; readonly spans: readonly MessageSpan[] }
 
 type Titled = Conversations & { readonly title: string | null }
-type Position = { readonly lastSeq: number; readonly now: number }
+type SpanPosition = { readonly lastSeq: number; readonly now: number }
 
 /** Leaves the current conversation behind its last message. The next one is new, or goes on after `spans`. */
 export function beginConversation(
   meta: Titled,
-  { lastSeq, now }: Position,
+  { lastSeq, now }: SpanPosition,
   next: NextConversation = nextOf(meta),
 ): Conversations {
   const { earlierThrough = 0, resumed = [], conversations = [] } = meta

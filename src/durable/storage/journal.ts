@@ -21,8 +21,11 @@ export type StepRow = {
   readonly n: number
   readonly runId: string
   entries: Entry[]
-  /** The JSON of each entry: rewriting a row does not serialise large results again. */
-  texts: string[]
+  /**
+   * The JSON of entries that are new: rewriting a row does not serialise results again. Large texts are dropped when they
+   * are stored, because an isolate runs many sessions and most rows are written only twice.
+   */
+  texts: (string | undefined)[]
   events: LoggedEvent[]
 }
 
@@ -80,6 +83,12 @@ export function readSessionSchema(sql: SqlStorage): SchemaVersion | undefined {
   const [table] = sql.exec("SELECT name FROM sqlite_master WHERE name = 'step'").toArray()
   return table && readMetadataRow(sql)?.schema
 }
+
+const maxKeptTextChars = 16 * 1024
+
+/** The JSON of an entry of the row. */
+export const entryText = ({ entries, texts }: StepRow, index: number): string =>
+  texts[index] ?? JSON.stringify(entries[index])
 
 export class Journal {
   readonly #sql: SqlStorage
@@ -161,8 +170,9 @@ export class Journal {
       row.events.at(-1)?.[0] ?? 0,
       turn ? JSON.stringify(toStoredTurn(turn)) : null,
       JSON.stringify(row.events),
-      `[${row.texts.join(',')}]`,
+      `[${row.entries.map((_, i) => entryText(row, i)).join(',')}]`,
     )
+    row.texts = row.texts.map((text) => (text !== undefined && text.length > maxKeptTextChars ? undefined : text))
   }
 
   /** The newest row, undone or not: its turn is the session's last one in either case. */
@@ -399,12 +409,11 @@ function parseRows(rows: readonly RawEntries[]): RowEntries[] {
 const turnOf = (raw: RawStep) => (raw.turn === null ? undefined : fromStoredTurn(JSON.parse(raw.turn) as StoredTurn))
 
 function createRow(raw: RawStep): StepRow {
-  const entries = JSON.parse(raw.entries) as Entry[]
   return {
     n: raw.n,
     runId: raw.run,
-    entries,
-    texts: entries.map((entry) => JSON.stringify(entry)),
+    entries: JSON.parse(raw.entries) as Entry[],
+    texts: [],
     events: JSON.parse(raw.events) as LoggedEvent[],
   }
 }

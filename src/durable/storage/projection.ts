@@ -14,6 +14,8 @@ import { fitsBytes, utf8Bytes } from '#durable/platform/row-size.ts'
 
 /** The size at which a page ends, in characters of messages. */
 const pageChars = 128 * 1024
+/** The size at which a batch ends. After an outage history may lack the whole session. */
+const batchChars = 2 * 1024 * 1024
 
 export type ProjectionOptions = {
   readonly journal: Journal
@@ -73,9 +75,8 @@ export class Projection {
   unsentTurns(): SpentTurn[] {
     const { journal, record, usageOf } = this.#options
     const { source } = record()
-    const turns = [...journal.unprojected(this.#through ?? 0)].flatMap(({ turn }) =>
-      turn && isOver(turn) ? [turn] : [],
-    )
+    const turns: Turn[] = []
+    for (const { turn } of journal.unprojected(this.#through ?? 0)) if (turn && isOver(turn)) turns.push(turn)
     return turns.slice(-maxUnsentTurns).map((turn) => toSpentTurn({ ...turn, usage: usageOf(turn) }, source))
   }
 
@@ -111,7 +112,8 @@ export class Projection {
     }
     this.#through = Math.min(this.#through, this.#repeatAfter ?? Infinity)
     this.#repeatAfter = undefined
-    const { pages, through } = buildPages(this.#options, this.#through)
+    const { pages, through, isPartial } = buildPages(this.#options, this.#through)
+    if (isPartial) this.#again = true
     const end = pages.findLast(({ turn }) => turn !== undefined)
     // A later summary belongs to the same turn.
     if (end && end.runId !== this.#lastEnded?.runId) this.#lastEnded = { runId: end.runId, after: this.#through }
@@ -130,21 +132,36 @@ type ProjectedPageOptions = Pick<ProjectionOptions, 'journal' | 'usageOf' | 'rep
 function buildPages(
   options: ProjectedPageOptions,
   after: number,
-): { readonly pages: Page[]; readonly through: number } {
-  const rows = [...options.journal.unprojected(after)]
-  // Only the newest row of an open turn can grow. It is complete with the model's reply.
-  if (rows.length && canGrow(rows.at(-1)!)) rows.pop()
+): { readonly pages: Page[]; readonly through: number; readonly isPartial: boolean } {
+  const { rows, isPartial } = readBatch(options.journal, after)
   const pages = new Pages(options)
-  for (const { row, turn } of rows) {
-    for (const [i, entry] of row.entries.entries())
-      if (entry.seq > after) pages.add(row.runId, entry, row.texts[i] ?? '')
+  for (const { row, turn, texts } of rows) {
+    for (const [i, entry] of row.entries.entries()) if (entry.seq > after) pages.add(row.runId, entry, texts[i] ?? '')
     if (turn && isOver(turn)) pages.close(turn)
   }
   pages.close()
-  return { pages: pages.closed, through: rows.at(-1)?.row.entries.at(-1)?.seq ?? after }
+  return { pages: pages.closed, through: rows.at(-1)?.row.entries.at(-1)?.seq ?? after, isPartial }
 }
 
-const canGrow = ({ row: { entries }, turn }: { readonly row: StepRow; readonly turn: Turn | undefined }): boolean =>
+/** `texts`: the JSON of each entry. */
+type UnsentRow = { readonly row: StepRow; readonly turn: Turn | undefined; readonly texts: readonly string[] }
+
+/** `isPartial`: history lacks more rows than these. */
+function readBatch(journal: Journal, after: number): { readonly rows: UnsentRow[]; readonly isPartial: boolean } {
+  const rows: UnsentRow[] = []
+  let chars = 0
+  for (const { row, turn } of journal.unprojected(after)) {
+    if (chars >= batchChars) return { rows, isPartial: true }
+    const texts = row.entries.map((entry) => JSON.stringify(entry))
+    rows.push({ row, turn, texts })
+    chars += texts.reduce((sum, { length }) => sum + length, 0)
+  }
+  // Only the newest row of an open turn can grow. It is complete with the model's reply.
+  if (rows.length && canGrow(rows.at(-1)!)) rows.pop()
+  return { rows, isPartial: false }
+}
+
+const canGrow = ({ row: { entries }, turn }: UnsentRow): boolean =>
   turn !== undefined && !isOver(turn) && entries.at(-1)?.message.role !== 'assistant'
 
 type OpenPage = { readonly runId: string; readonly entries: Entry[]; length: number }

@@ -29,6 +29,6 @@ const createRow = ({ n, runId, entries }: Page): StepRow => ({
   n,
   runId,
   entries: [...entries],
-  texts: entries.map((entry) => JSON.stringify(entry)),
+  texts: [],
   events: [],
 })

@@ -28,7 +28,7 @@ import {
   toPlacedEvent,
   withStepIds,
 } from './event-log.ts'
-import { importRunId, type InboxItem, type InboxRow, type Journal, type StepRow } from './journal.ts'
+import { entryText, importRunId, type InboxItem, type InboxRow, type Journal, type StepRow } from './journal.ts'
 import type { TurnOptions } from '#agent/core/turn-options.ts'
 import type { Usage } from '#agent/core/usage.ts'
 import { arrangeEntries, assembleContext } from '#agent/prompt/compression/assemble.ts'
@@ -418,6 +418,11 @@ export class SessionStore implements Store {
     return createContext([...kept, ...after.toReversed(), summary])
   }
 
+  /** Shares the entries of the newest row, which is in memory already. */
+  #holdOnce(n: number, entries: Entry[]) {
+    if (this.#row?.n === n && this.#row.entries.length === entries.length) this.#row.entries = entries
+  }
+
   /** Reads back to the first message that the newest summary does not replace. */
   #read() {
     const newestFirst: Entry[] = []
@@ -427,6 +432,7 @@ export class SessionStore implements Store {
     for (const { n, entries } of this.#journal.entriesNewestFirst()) {
       if (n < first) break
       if (!isCurrent(conversation, n)) continue
+      this.#holdOnce(n, entries)
       for (const entry of entries.toReversed())
         if (entry.covers === undefined) newestFirst.push(entry)
         else summary ??= entry
@@ -456,7 +462,7 @@ const isRowOf = (row: StepRow, { runId }: Entry): boolean =>
   row.runId === runId && (runId === importRunId ? charsOf(row) < maxImportRowChars : !isAnswered(row))
 
 const isAnswered = (row: StepRow) => row.entries.at(-1)?.message.role === 'assistant'
-const charsOf = (row: StepRow) => row.texts.reduce((sum, text) => sum + text.length, 0)
+const charsOf = (row: StepRow) => row.entries.reduce((sum, _, i) => sum + entryText(row, i).length, 0)
 
 type Opening = {
   readonly options: TurnOptions

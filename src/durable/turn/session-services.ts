@@ -9,6 +9,7 @@ import type { Subagents } from '#agent/core/subagent.ts'
 import type { Limits, Settings } from '#agent/core/settings.ts'
 import type { ToolDeployment } from '#agent/core/vendor/tool-deployment.ts'
 import { createReachableHistory } from '#db/history.ts'
+import { queueIsolates } from '#backends/isolate-queue.ts'
 import { loadShellPolicy } from '#backends/modules.ts'
 import { openDocuments } from '#backends/pdf/pdf.ts'
 import { openPrograms, type RunProgram } from '#backends/isolate/programs.ts'
@@ -86,6 +87,7 @@ export class SessionServices {
   readonly #options: ToolRuntimeOptions
   /** For services of tools that call vendors. */
   readonly #ports: ToolPorts
+  readonly #loader: WorkerLoader | undefined
   readonly all: Omit<Services, 'programs'>
   /** Absent without the LOADER binding. */
   readonly runProgram: RunProgram | undefined
@@ -104,6 +106,7 @@ export class SessionServices {
     const { env, sql, tenantId, sessionId } = options
     const { now } = options.settings
     const guardedFetch = createTenantFetch(env, tenantId, options.runInBackground)
+    this.#loader = env.LOADER && queueIsolates(env.LOADER)
     this.fileMarks = openFileMarks(options)
     this.backend = this.#openBackend(guardedFetch)
     this.processes = new SessionProcesses({
@@ -114,7 +117,7 @@ export class SessionServices {
       now: clock.now,
       redact: (text) => redactorFor(env, tenantId).redact(text),
     })
-    this.runProgram = env.LOADER && openPrograms({ loader: env.LOADER, tenantId })
+    this.runProgram = this.#loader && openPrograms({ loader: this.#loader, tenantId })
     this.skills = createSessionSkills({
       env,
       tenantId,
@@ -138,7 +141,8 @@ export class SessionServices {
       record: () => meta().machine,
       write: (machine) => updateMeta({ machine }),
     }
-    const context = { env, sql, tenantId, sessionId, settings: now, limits, guardedFetch }
+    const loader = this.#loader
+    const context = { env, loader, sql, tenantId, sessionId, settings: now, limits, guardedFetch }
     return sessionBackend({
       ...recordAccess,
       open: (kind) => openBackend(kind, { ...context, memory: hostMemory(kind, recordAccess) }),
@@ -165,6 +169,7 @@ export class SessionServices {
     const { env, tenantId, sessionId, runInBackground } = this.#options
     return {
       env,
+      loader: this.#loader,
       tenantId,
       sessionId,
       deployment: () => this.deployment(),
@@ -178,7 +183,7 @@ export class SessionServices {
 
   #createServices(): Omit<Services, 'programs'> {
     const { env, tenantId, sessionId, meta, updateMeta, subagents, media } = this.#options
-    const documents = openDocuments({ loader: env.LOADER, owner: `${tenantId}/${sessionId}` })
+    const documents = openDocuments({ loader: this.#loader, owner: `${tenantId}/${sessionId}` })
     return {
       backend: this.backend,
       documents,

@@ -7,7 +7,6 @@ import { BoundedMap } from '#agent/core/bounded-map.ts'
 import { log } from '#agent/core/log.ts'
 import type { ImagePart, Message, TextPart, ToolMessage, UserMessage } from '#agent/core/message.ts'
 import type { Result } from '#agent/core/turn.ts'
-import { hasPdf } from '#agent/providers/shared/pdf.ts'
 import { limitConcurrency } from '#backends/limit-concurrency.ts'
 import { fitsRow } from '#durable/platform/row-size.ts'
 import { sessionBlobPrefix, blobPrefix } from '#durable/platform/addresses.ts'
@@ -24,7 +23,8 @@ export function canStore(message: Message, blobs: R2Bucket | undefined): boolean
   if (message.role === 'assistant') return fitsRow([message])
   const content = message.content.filter((part) => !blobs || !isLarge(part))
   const isInline = content.every((part) => part.type === 'text' || part.data.length <= maxRowChars)
-  return isInline && fitsRow([{ ...message, content } as Message])
+  const texts = content.map((part) => (part.type === 'text' ? { ...part, unread: undefined } : part))
+  return isInline && fitsRow([{ ...message, content: texts } as Message])
 }
 
 export const attachmentPrefix = (tenantId: string, sessionId: string): string =>
@@ -63,18 +63,21 @@ export async function discardImages(
   original: MessageWithImages,
   blobs: R2Bucket | undefined,
 ): Promise<void> {
-  const keys = placed.content.flatMap((part, i) =>
-    part.type === 'image' && part !== original.content[i]
-      ? [part.data.slice(storedPrefix.length)]
-      : part.type === 'text' && part.pdf
-        ? [part.pdf.data.slice(storedPrefix.length)]
-        : [],
-  )
+  const before = new Set(original.content.flatMap(listStored))
+  const keys = placed.content.flatMap(listStored).filter((key) => !before.has(key))
   await blobs
     ?.delete(keys)
     .catch((error: unknown) =>
       log.warn('attachments.undeleted', 'Images of a rejected message could not be deleted.', { error }),
     )
+}
+
+/** The keys in R2 that a part names. */
+function listStored(part: TextPart | ImagePart): readonly string[] {
+  const addresses =
+    part.type === 'image' ? [part.data] : [part.pdf?.data, typeof part.sent === 'object' ? part.sent.data : undefined]
+  const stored = addresses.flatMap((data) => (data?.startsWith(storedPrefix) ? [data.slice(storedPrefix.length)] : []))
+  return [...new Set(stored)]
 }
 
 /** Stores images of tool results before they join the transcript. An image that cannot be stored becomes a note. */
@@ -105,6 +108,24 @@ export async function storeToolImages(
 }
 
 const unstorableImage: TextPart = { type: 'text', text: '[an image that could not be stored]' }
+
+/** Stores base64, and returns its address. Short base64 stays as it is. Undefined where it cannot be stored. */
+export async function storeData(
+  data: string,
+  blobs: R2Bucket | undefined,
+  prefix: string,
+): Promise<string | undefined> {
+  if (data.length <= maxInlineChars) return data
+  // The length is known later without reading the data.
+  const key = `${prefix}${crypto.randomUUID()}.${data.length}`
+  try {
+    await blobs?.put(key, data)
+  } catch (error) {
+    log.error('attachments.unstored', 'A file of a message could not be stored.', { error })
+    return undefined
+  }
+  return blobs && storedPrefix + key
+}
 
 const isLarge = (part: TextPart | ImagePart): part is ImagePart =>
   part.type === 'image' && !part.mediaType.endsWith(';url') && part.data.length > maxInlineChars
@@ -227,17 +248,23 @@ export function imageCopier(
     await blobs.put(own, object.body)
     return storedPrefix + own
   }
-  const copied = (data: string): Promise<string> => {
+  const copied = async (data: string): Promise<string> => {
+    if (!data.startsWith(storedPrefix)) return data
     const started = copies.get(data) ?? limited(() => copy(data))
     copies.set(data, started)
     return started
   }
   return async (message) => {
-    if (message.role === 'assistant' || !(hasStored(message) || hasPdf(message))) return message
+    if (message.role === 'assistant' || !message.content.some((part) => listStored(part).length)) return message
     const content = message.content.map(async (part) => {
-      if (part.type === 'text')
-        return part.pdf ? { ...part, pdf: { ...part.pdf, data: await copied(part.pdf.data) } } : part
-      return part.data.startsWith(storedPrefix) ? { ...part, data: await copied(part.data) } : part
+      if (part.type === 'image') return { ...part, data: await copied(part.data) }
+      const { pdf, sent } = part
+      const data = typeof sent === 'object' ? sent.data : undefined
+      return {
+        ...part,
+        ...(pdf && { pdf: { ...pdf, data: await copied(pdf.data) } }),
+        ...(typeof sent === 'object' && data !== undefined && { sent: { ...sent, data: await copied(data) } }),
+      }
     })
     return { ...message, content: await Promise.all(content) }
   }

@@ -17,7 +17,7 @@ import {
 import type { PortableBackend } from '#backends/portable-backend.ts'
 import { pack, unpack } from '#backends/tar.ts'
 import { type ArchiveRow, archiveRows, type PendingRollback } from './archive-rows.ts'
-import { planTransfer } from './move-files.ts'
+import { planTransfer, removeRead } from './move-files.ts'
 
 export type CheckpointArchive = {
   readonly begin: (run: string) => void
@@ -45,7 +45,7 @@ const maxListedPaths = 200
 
 type ArchivedStat = Pick<FileStat, 'path' | 'type' | 'size' | 'modified'>
 /** The stored listing of a checkpoint. `left`: paths that the archive omits. */
-type Listing = { readonly entries: readonly ArchivedStat[]; readonly left: readonly string[] }
+type ArchiveListing = { readonly entries: readonly ArchivedStat[]; readonly left: readonly string[] }
 type ArchiveContext = ArchiveOptions & { readonly rows: ReturnType<typeof archiveRows> }
 
 export function openCheckpointArchive(options: ArchiveOptions): CheckpointArchive {
@@ -80,9 +80,9 @@ export function openCheckpointArchive(options: ArchiveOptions): CheckpointArchiv
 }
 
 /** Lists the workspace, with paths that are too large for an archive in `left`. */
-async function listWorkspace(host: PortableBackend): Promise<Listing> {
+async function listWorkspace(host: PortableBackend): Promise<ArchiveListing> {
   const { root } = host.capabilities
-  const tree = (await host.tree()).filter(({ path }) => path.startsWith(`${root}/`))
+  const tree = (await host.tree()).filter(({ path }) => path === root || path.startsWith(`${root}/`))
   const large = tree
     .filter(({ type, size }) => type === 'file' && size > checkpointLimits.fileBytes)
     .map(({ path }) => path)
@@ -93,11 +93,18 @@ async function listWorkspace(host: PortableBackend): Promise<Listing> {
 
 async function saveCheckpoint(context: ArchiveContext, host: PortableBackend, run: string): Promise<void> {
   const { rows, blobs, prefix, now } = context
-  const listing = await listWorkspace(host)
+  const listed = await listWorkspace(host)
   const newest = rows.newest()
   const key = `${prefix}${crypto.randomUUID()}`
-  const stored = new Set(listing.entries.map(({ path }) => path))
-  const bytes = await uploadInParts(blobs, `${key}.tar`, pack(host.snapshot((path) => stored.has(path))))
+  const stored = new Set(listed.entries.map(({ path }) => path))
+  const unread = new Set(stored)
+  const archived = removeRead(
+    host.snapshot((path) => stored.has(path)),
+    unread,
+  )
+  const bytes = await uploadInParts(blobs, `${key}.tar`, pack(archived))
+  const entries = listed.entries.filter(({ path }) => !unread.has(path))
+  const listing = { entries, left: [...listed.left, ...unread].toSorted() }
   await blobs.put(`${key}.json`, JSON.stringify(listing))
   const before = newest && (await readListing(context, newest))
   if (newest && before) rows.changed(newest.id, withoutUserChanges(rows, newest, listChangedPaths(before, listing)))
@@ -105,7 +112,7 @@ async function saveCheckpoint(context: ArchiveContext, host: PortableBackend, ru
   await deleteArchives(blobs, deletedKeys)
 }
 
-async function readListing({ blobs }: ArchiveContext, { key }: Pick<ArchiveRow, 'key'>): Promise<Listing> {
+async function readListing({ blobs }: ArchiveContext, { key }: Pick<ArchiveRow, 'key'>): Promise<ArchiveListing> {
   const object = await blobs.get(`${key}.json`)
   if (!object) throw new Error('The listing of a checkpoint is missing.')
   return object.json()
@@ -125,10 +132,10 @@ function isSame(one: ArchivedStat | undefined, other: ArchivedStat | undefined):
   return one.size === other.size && sameTime
 }
 
-const indexByPath = ({ entries }: Listing) => new Map(entries.map((stat) => [stat.path, stat]))
+const indexByPath = ({ entries }: ArchiveListing) => new Map(entries.map((stat) => [stat.path, stat]))
 
 /** Paths of files and links that differ, without those that one listing omits. */
-function listChangedPaths(before: Listing, after: Listing): readonly string[] {
+function listChangedPaths(before: ArchiveListing, after: ArchiveListing): readonly string[] {
   const [previous, current] = [indexByPath(before), indexByPath(after)]
   const isOmitted = createOmittedMatcher(before, after)
   return [...new Set([...previous.keys(), ...current.keys()])]
@@ -137,7 +144,7 @@ function listChangedPaths(before: Listing, after: Listing): readonly string[] {
     .toSorted()
 }
 
-function createOmittedMatcher(...listings: readonly Listing[]): (path: string) => boolean {
+function createOmittedMatcher(...listings: readonly ArchiveListing[]): (path: string) => boolean {
   const names = listings.flatMap(({ left }) => left)
   return (path) => names.some((name) => path === name || path.startsWith(`${name}/`) || name.startsWith(`${path}/`))
 }

@@ -11,6 +11,8 @@ import type { KnownWorkspace } from './session-backend.ts'
 
 export type KnownFilesOfSession = KnownFiles & {
   readonly recordChange: (path: string, change: ForeignChange) => void
+  /** A subagent has changed the file, and its report says so. */
+  readonly recordReported: (path: string, change: ForeignChange) => void
   /** Forgets all files. */
   readonly forget: () => void
   /** Returns a note about changes that no turn has been told of. Undefined: there are none. */
@@ -51,6 +53,10 @@ export function openKnownFiles(options: KnownFilesOptions): KnownFilesOfSession 
   }
   return {
     recordChange: rows.recordChange,
+    recordReported(path, change) {
+      const before = rows.at(path)
+      if (before.isSeen) rows.set(path, { ...before, change, isTold: true })
+    },
     forget: rows.forget,
     takeNews: rows.takeNews,
     async see(path, bytes) {

@@ -3,8 +3,12 @@
  * so an interrupted move can be repeated.
  */
 
-import type { FileStat } from '#agent/core/backend.ts'
-import type { PortableBackend, SnapshotEntry } from '#backends/portable-backend.ts'
+import {
+  type PortableBackend,
+  regeneratedFolders,
+  type SnapshotEntry,
+  type TreeEntry,
+} from '#backends/portable-backend.ts'
 
 /** Limit of file contents in one move. */
 const maxBytes = 50 * 1024 * 1024
@@ -12,36 +16,23 @@ const maxBytes = 50 * 1024 * 1024
 const maxFileBytes = 30 * 1024 * 1024
 const maxFiles = 20_000
 
-/** Folders that their tools can regenerate, and that are often useless on another host. */
-const regenerated = new Set(['node_modules', '.venv', '__pycache__'])
-
-export type SkippedFile = { readonly path: string; readonly bytes: number }
+/** `bytes` is undefined when it is not known, as of a folder whose contents were not all listed. */
+export type SkippedFile = { readonly path: string; readonly bytes: number | undefined }
 export type TransferPlan = { readonly paths: ReadonlySet<string>; readonly skipped: readonly SkippedFile[] }
+
+type Unit = { readonly bytes: number; readonly largest: number; readonly paths: string[]; readonly isLeft: boolean }
 
 /**
  * Selects the paths to move: the smallest first, within the limits. A `.git` folder moves as a whole or not at all,
  * because a partial repository is broken.
  */
-export function planTransfer(tree: readonly FileStat[], limit = maxBytes): TransferPlan {
-  const units = new Map<
-    string,
-    { bytes: number; largest: number; readonly paths: string[]; readonly remade: boolean }
-  >()
-  for (const { path, type, size } of tree) {
-    const { name, again } = parseUnit(path)
-    const unit = units.get(name) ?? { bytes: 0, largest: 0, paths: [], remade: again }
-    const bytes = type === 'file' ? size : 0
-    unit.bytes += bytes
-    unit.largest = Math.max(unit.largest, bytes)
-    unit.paths.push(path)
-    units.set(name, unit)
-  }
+export function planTransfer(tree: readonly TreeEntry[], limit = maxBytes): TransferPlan {
   const take = new Set<string>()
-  const left: SkippedFile[] = []
   let room = limit
-  for (const [path, unit] of [...units].toSorted(([, a], [, b]) => a.bytes - b.bytes)) {
+  const left: SkippedFile[] = []
+  for (const [path, unit] of [...groupUnits(tree)].toSorted(([, a], [, b]) => a.bytes - b.bytes)) {
     const fits = unit.bytes <= room && unit.largest <= maxFileBytes && take.size + unit.paths.length <= maxFiles
-    if (unit.remade || !fits) left.push({ path, bytes: unit.bytes })
+    if (unit.isLeft || !fits) left.push({ path, bytes: unit.isLeft ? undefined : unit.bytes })
     else {
       room -= unit.bytes
       for (const each of unit.paths) take.add(each)
@@ -50,22 +41,48 @@ export function planTransfer(tree: readonly FileStat[], limit = maxBytes): Trans
   return { paths: take, skipped: left.toSorted((a, b) => (a.path < b.path ? -1 : 1)) }
 }
 
+function groupUnits(tree: readonly TreeEntry[]): ReadonlyMap<string, Unit> {
+  const units = new Map<string, Unit>()
+  for (const { path, type, size, isPartial = false } of tree) {
+    const { name, again } = parseUnit(path)
+    const unit = units.get(name) ?? { bytes: 0, largest: 0, paths: [], isLeft: again }
+    const bytes = type === 'file' ? size : 0
+    unit.paths.push(path)
+    units.set(name, {
+      bytes: unit.bytes + bytes,
+      largest: Math.max(unit.largest, bytes),
+      paths: unit.paths,
+      isLeft: unit.isLeft || isPartial || isUnnamed(path),
+    })
+  }
+  return units
+}
+
+/** Bytes that are not UTF-8 are read as this character, with which no host finds the file. */
+const isUnnamed = (path: string): boolean => path.includes('\uFFFD')
+
 /** Returns the unit that a path moves with: itself, or a folder that must stay complete. */
 function parseUnit(path: string): { readonly name: string; readonly again: boolean } {
   const parts = path.split('/')
-  const at = parts.findIndex((part) => part === '.git' || regenerated.has(part))
+  const at = parts.findIndex((part) => part === '.git' || regeneratedFolders.has(part))
   return at < 0
     ? { name: path, again: false }
-    : { name: parts.slice(0, at + 1).join('/'), again: regenerated.has(parts[at] ?? '') }
+    : { name: parts.slice(0, at + 1).join('/'), again: regeneratedFolders.has(parts[at] ?? '') }
 }
 
-/** Moves the files and returns those that were skipped. */
+/** Moves the files and returns those that were skipped, or that the host could not read. */
 export async function moveFiles(from: PortableBackend, to: PortableBackend): Promise<readonly SkippedFile[]> {
-  const { paths, skipped } = planTransfer(await from.tree())
+  const tree = await from.tree()
+  const { paths, skipped: planned } = planTransfer(tree)
   await to.clear()
-  if (paths.size) await to.restore(movedEntries(from, to, paths))
+  const unread = new Set(paths)
+  if (paths.size) await to.restore(movedEntries(from, to, unread))
+  const left = tree.filter(({ path }) => unread.has(path)).map(({ path, size }) => ({ path, bytes: size }))
+  const skipped = [...planned, ...left].toSorted((a, b) => (a.path < b.path ? -1 : 1))
   if (skipped.length) {
-    const list = skipped.map(({ path, bytes }) => `${path}\t${bytes} bytes\n`).join('')
+    const list = skipped
+      .map(({ path, bytes }) => (bytes === undefined ? `${path}\n` : `${path}\t${bytes} bytes\n`))
+      .join('')
     await to.files.write(skippedListPath, new TextEncoder().encode(list))
   }
   return skipped
@@ -73,15 +90,30 @@ export async function moveFiles(from: PortableBackend, to: PortableBackend): Pro
 
 export const skippedListPath = '/tmp/left-behind.txt'
 
+/** Passes entries on and removes their paths from `unread`, in which the files remain that a host could not read. */
+export async function* removeRead(
+  entries: AsyncIterable<SnapshotEntry>,
+  unread: Set<string>,
+): AsyncGenerator<SnapshotEntry> {
+  for await (const entry of entries) {
+    unread.delete(entry.path)
+    yield entry
+  }
+}
+
 async function* movedEntries(
   from: PortableBackend,
   to: PortableBackend,
-  take: ReadonlySet<string>,
+  unread: Set<string>,
 ): AsyncGenerator<SnapshotEntry> {
   const [here, there] = [from.capabilities.root, to.capabilities.root]
   const renamed = (path: string) =>
     path === here || path.startsWith(`${here}/`) ? there + path.slice(here.length) : path
-  for await (const entry of from.snapshot((path) => take.has(path)))
+  const wanted = new Set(unread)
+  for await (const entry of removeRead(
+    from.snapshot((path) => wanted.has(path)),
+    unread,
+  ))
     yield entry.kind === 'link' && entry.target.startsWith('/')
       ? { ...entry, path: renamed(entry.path), target: renamed(entry.target) }
       : { ...entry, path: renamed(entry.path) }

@@ -19,6 +19,8 @@ import { sha256Hex } from '#durable/platform/hash.ts'
 
 export type BackendContext = {
   readonly env: Env
+  /** Queues the isolates of the object. */
+  readonly loader?: WorkerLoader | undefined
   readonly sql: SqlStorage
   readonly tenantId: string
   readonly sessionId: string
@@ -124,6 +126,7 @@ const isNetworkOff = ({ SANDBOX_NETWORK }: Env): boolean => SANDBOX_NETWORK === 
 
 function openVirtual({
   env,
+  loader,
   sql,
   tenantId,
   sessionId,
@@ -139,7 +142,7 @@ function openVirtual({
     quotaBytes: () => limits()?.storage_bytes ?? defaultQuotaBytes,
     network: () => (settings().terminal?.network === 'public' && !isNetworkOff(env) ? internet : undefined),
     ...(env.BLOBS && { blobs: env.BLOBS }),
-    ...(env.LOADER && { loader: env.LOADER }),
+    ...(loader && { loader }),
   })
   const { files, snapshot } = backend
   const folders = [backend.capabilities.root, '/tmp']

@@ -5,7 +5,7 @@
 
 import { encodeBase64Bytes } from '#agent/core/base64.ts'
 import { log } from '#agent/core/log.ts'
-import type { Message, Pdf, TextPart, UserMessage } from '#agent/core/message.ts'
+import type { Message, Pdf, UserMessage } from '#agent/core/message.ts'
 import { hasPdf, loadedPdf } from '#agent/providers/shared/pdf.ts'
 
 const storedPrefix = 'blob:'
@@ -90,15 +90,4 @@ async function readStored({ data }: Pdf, blobs: R2Bucket | undefined, within: st
   const key = data.slice(storedPrefix.length)
   const object = data.startsWith(storedPrefix + within) ? await blobs?.get(key) : undefined
   return object?.text()
-}
-
-/** Joins parts of text without a file, so that a message has few parts. */
-export function joinTexts(parts: readonly TextPart[]): readonly TextPart[] {
-  const joined: TextPart[] = []
-  for (const part of parts) {
-    const last = joined.at(-1)
-    if (last && !last.pdf && !part.pdf) joined[joined.length - 1] = { type: 'text', text: last.text + part.text }
-    else joined.push(part)
-  }
-  return joined
 }

@@ -12,6 +12,7 @@ import { hash53 } from '#agent/core/hash53.ts'
 import type { OfficeFormat } from '#agent/core/media/document.ts'
 import type { ToolResult } from '#agent/core/tool.ts'
 import { fail } from '../tool-result.ts'
+import { explainUnread } from './documents/explain-unread.ts'
 import { type DocumentReader, type DocumentText, extractPdfText } from './documents/pdf-text.ts'
 
 const maxLines = 2000
@@ -152,9 +153,10 @@ async function readDocument(
   if (stat?.type !== 'file') return undefined
   const failWithReason = (reason: string): ToolResult =>
     fail(`${requestedPath}${reason}`, { is_binary: format !== 'ipynb', file_size: stat.size })
-  if (unreadableFormats[format] !== undefined) return failWithReason(`: ${unreadableFormats[format]}`)
   if (stat.size > maxFileBytes) return failWithReason(' is larger than 20 MB. Split it first.')
   const bytes = (await backend.files.read(path)) ?? new Uint8Array()
+  if (unreadableFormats[format] !== undefined)
+    return failWithReason(explainUnread(bytes) ?? `: ${unreadableFormats[format]}`)
   const document = isOffice(format) ? await extractText(bytes, format, reader) : await extractPdfText(bytes, reader)
   if ('text' in document) return { path, text: document.text, size: bytes.byteLength, format }
   // A damaged notebook can still be read as text, a damaged archive cannot.
@@ -170,7 +172,9 @@ async function extractText(
   { documents, signal }: DocumentReader,
 ): Promise<DocumentText> {
   const answer = await documents.office(bytes, format, signal)
-  return 'text' in answer ? answer : { reason: refusalReasons[answer.refused](format) }
+  if ('text' in answer) return answer
+  const known = answer.refused === 'damaged' ? explainUnread(bytes) : undefined
+  return { reason: known ?? refusalReasons[answer.refused](format) }
 }
 
 const refusalReasons = {

@@ -2,6 +2,8 @@
 
 import type { ExecutionBackend } from '#agent/core/backend.ts'
 import type { ToolResult } from '#agent/core/tool.ts'
+import { decodePlainText } from '#agent/core/plain-text.ts'
+import { explainUnread } from './documents/explain-unread.ts'
 import { fail } from '../tool-result.ts'
 import { isImageName } from './read-image.ts'
 import { findExistingForm, findSimilarFiles } from './similar-files.ts'
@@ -9,7 +11,8 @@ import { findExistingForm, findSimilarFiles } from './similar-files.ts'
 /** A zero byte within this length marks a binary file. */
 const sniffedBytes = 8192
 
-const isBinary = (bytes: Uint8Array): boolean => bytes.subarray(0, sniffedBytes).includes(0)
+const isBinary = (bytes: Uint8Array): boolean =>
+  bytes.subarray(0, sniffedBytes).includes(0) && decodePlainText(bytes) === undefined
 
 export type TextFile = {
   readonly path: string
@@ -19,12 +22,17 @@ export type TextFile = {
   readonly bytes?: Uint8Array
 }
 
-/** For display: invalid UTF-8 becomes replacement characters. */
+/** For display: what is in no known encoding gets replacement characters. */
 export async function readTextFile(backend: ExecutionBackend, requestedPath: string): Promise<TextFile | ToolResult> {
   const file = await readBytes(backend, requestedPath)
   if (!('bytes' in file)) return file
   const { path, bytes } = file
-  return { path, text: decode(bytes, false), size: bytes.byteLength, bytes }
+  return {
+    path,
+    text: decodeUtf8(bytes) ?? decodePlainText(bytes) ?? decode(bytes, false),
+    size: bytes.byteLength,
+    bytes,
+  }
 }
 
 /** For editing: only valid UTF-8 can be written back without changing other bytes. */
@@ -35,11 +43,18 @@ export async function readEditableFile(
   const file = await readBytes(backend, requestedPath)
   if (!('bytes' in file)) return file
   const { path, bytes } = file
+  const text = decodeUtf8(bytes)
+  if (text !== undefined) return { path, text, size: bytes.byteLength, bytes }
+  const advice = 'Convert it in terminal (iconv -f latin1 -t utf-8), or change it there with sed.'
+  return fail(`${requestedPath} is not UTF-8, and to write it back would damage it. ${advice}`)
+}
+
+/** Keeps a byte order mark. */
+function decodeUtf8(bytes: Uint8Array): string | undefined {
   try {
-    return { path, text: decode(bytes, true), size: bytes.byteLength, bytes }
+    return decode(bytes, true)
   } catch {
-    const advice = 'Convert it in terminal (iconv -f latin1 -t utf-8), or change it there with sed.'
-    return fail(`${requestedPath} is not UTF-8, and to write it back would damage it. ${advice}`)
+    return undefined
   }
 }
 
@@ -64,8 +79,10 @@ async function readBytes(backend: ExecutionBackend, requestedPath: string): Prom
       `${requestedPath} is an image, and this model sees none. Use vision_analyze if you have it.`,
       binaryDetails(bytes),
     )
-  if (isBinary(bytes))
-    return fail(`${requestedPath} is binary. Inspect it with terminal: file, xxd, strings.`, binaryDetails(bytes))
+  if (isBinary(bytes)) {
+    const reason = explainUnread(bytes) ?? ' is binary. Inspect it with terminal: file, xxd, strings.'
+    return fail(`${requestedPath}${reason}`, binaryDetails(bytes))
+  }
   return { path, bytes }
 }
 

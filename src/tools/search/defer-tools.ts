@@ -77,7 +77,7 @@ function isLarger(tools: readonly Tool[], maxTokens: number): boolean {
   })
 }
 
-type Catalogue = {
+type ToolCatalogue = {
   readonly tools: ReadonlyMap<string, Tool>
   readonly sources: readonly string[]
   /** Created by the first search. */
@@ -86,7 +86,7 @@ type Catalogue = {
 
 export const sourceOf = ({ toolset: name }: Pick<Tool, 'toolset'>): string => name.replace(/^(?:mcp|plugin)-/, '')
 
-function openCatalogue(deferred: readonly Tool[]): Catalogue {
+function openCatalogue(deferred: readonly Tool[]): ToolCatalogue {
   let ranking: Ranking | undefined
   return {
     tools: new Map(deferred.map((tool) => [tool.name, tool])),
@@ -111,9 +111,9 @@ const searchInput = z.object({
   limit: z.int().min(1).optional().describe('Tools for each query.'),
 })
 
-type SearchChoice = { readonly defaultLimit: number; readonly maxLimit: number }
+type SearchLimits = { readonly defaultLimit: number; readonly maxLimit: number }
 
-const createSearch = (catalogue: Catalogue, listing: string, limits: SearchChoice): Tool =>
+const createSearch = (catalogue: ToolCatalogue, listing: string, limits: SearchLimits): Tool =>
   defineTool({
     name: 'tool_search',
     toolset,
@@ -127,7 +127,7 @@ const createSearch = (catalogue: Catalogue, listing: string, limits: SearchChoic
     },
   })
 
-function search({ ranking, tools, sources }: Catalogue, queries: readonly string[], limit: number): ToolAnswer {
+function search({ ranking, tools, sources }: ToolCatalogue, queries: readonly string[], limit: number): ToolAnswer {
   const results = queries.map((query) => {
     const matches = ranking().search(query, limit)
     return { query, matches, ...(!matches.length && { available_sources: sources.slice(0, maxSources) }) }
@@ -156,7 +156,7 @@ const describeInput = z.object({
   names: z.array(z.string()).max(maxNames).optional(),
 })
 
-const createDescribe = ({ tools }: Catalogue): Tool =>
+const createDescribe = ({ tools }: ToolCatalogue): Tool =>
   defineTool({
     name: 'tool_describe',
     toolset,
@@ -195,7 +195,7 @@ const carrierSchema = {
 }
 
 /** Runs only for calls that could not be unwrapped. */
-const createCarrier = ({ tools, ranking }: Catalogue): Tool =>
+const createCarrier = ({ tools, ranking }: ToolCatalogue): Tool =>
   defineSchemaTool<unknown>({
     name: 'tool_call',
     toolset,

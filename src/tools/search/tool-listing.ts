@@ -5,8 +5,8 @@ import { estimateTokens } from '#agent/prompt/estimate-tokens.ts'
 
 const maxChars = 60
 
-type Source = { readonly toolset: string; readonly tools: readonly Tool[] }
-type Level = (source: Source) => string
+type ToolSource = { readonly toolset: string; readonly tools: readonly Tool[] }
+type ListingLevel = (source: ToolSource) => string
 
 const firstWords = (text: string): string => {
   const line = text.replace(/\s+/g, ' ').trim()
@@ -14,7 +14,7 @@ const firstWords = (text: string): string => {
 }
 
 /** From the longest to the shortest form of a source. */
-const levels: readonly Level[] = [
+const levels: readonly ListingLevel[] = [
   ({ toolset, tools }) =>
     `${toolset}:\n${tools.map(({ name, description }) => `- ${name}: ${firstWords(description)}`).join('\n')}`,
   ({ toolset, tools }) => `${toolset}: ${tools.map(({ name }) => name).join(', ')}`,
@@ -47,7 +47,7 @@ export function renderListing(deferred: readonly Tool[], maxTokens: number): str
 
 const maxNamed = 20
 
-function renderCount(sources: readonly Source[], count: number): string {
+function renderCount(sources: readonly ToolSource[], count: number): string {
   const named = sources.slice(0, maxNamed).map(({ toolset }) => toolset)
   const more = sources.length > maxNamed ? ' and others' : ''
   return `There are ${count} tools of ${sources.length} sources: ${named.join(', ')}${more}.`

@@ -436,6 +436,7 @@ discord chat message community
 teams chat message meeting
 telegram chat message
 whatsapp chat message phone
+messenger facebook chat message
 gmail mail email inbox
 outlook mail email calendar
 twilio phone sms text call mobile

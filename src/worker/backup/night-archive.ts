@@ -17,7 +17,7 @@ const dayMs = 86_400_000
 
 export const backupsPrefix = 'backups/'
 
-type Entry = {
+type NightEntry = {
   readonly name: string
   readonly file: string
   readonly mark: string
@@ -35,17 +35,17 @@ export type NightOptions = {
   readonly night: string
 }
 
-type StoredParts = { readonly known: ReadonlyMap<string, Entry>; readonly pages: number }
+type StoredParts = { readonly known: ReadonlyMap<string, NightEntry>; readonly pages: number }
 
 export class NightArchive {
   readonly #options: NightOptions
   /** The content of the newest list and of the pages of this night. */
-  readonly #known: ReadonlyMap<string, Entry>
-  readonly #entries = new Map<string, Entry>()
+  readonly #known: ReadonlyMap<string, NightEntry>
+  readonly #entries = new Map<string, NightEntry>()
   readonly #contentsOf: ReadonlyMap<string, readonly string[]>
   /** Names the passphrase: parts that another one has sealed are not taken over. */
   readonly #keyId: string
-  #unsaved: Entry[] = []
+  #unsaved: NightEntry[] = []
   #pages: number
 
   private constructor(options: NightOptions, keyId: string, stored: StoredParts) {
@@ -64,7 +64,7 @@ export class NightArchive {
     if (lists.some(({ key: list }) => list.endsWith(`night-${night}.jsonl`))) return undefined
     const keyId = await sha256Hex(await authenticate(key, format), 4)
     const pages = await listKeys(bucket, `${folderOf(tenant.id)}page-${night}-${keyId}-`)
-    const known = new Map<string, Entry>()
+    const known = new Map<string, NightEntry>()
     for (const { key: list } of [...lists.slice(-1), ...pages])
       for await (const entry of readEntries(bucket, list)) if (entry.key === keyId) known.set(entry.name, entry)
     return new NightArchive(options, keyId, { known, pages: pages.length })
@@ -159,11 +159,11 @@ const toLines = (lines: readonly object[]): string => lines.map((line) => `${JSO
 /** The session whose checkpoints a part belongs to; empty for others. */
 const sessionOf = (name: string): string => /^(?:checkpoints:|kept:s\/)([^/]+)/.exec(name)?.[1] ?? ''
 
-async function* readEntries(bucket: R2Bucket, key: string): AsyncGenerator<Entry> {
+async function* readEntries(bucket: R2Bucket, key: string): AsyncGenerator<NightEntry> {
   const found = await bucket.get(key)
   if (!found) return
   for await (const line of readLines(found.body)) {
-    const entry = JSON.parse(line) as Entry
+    const entry = JSON.parse(line) as NightEntry
     if (entry.name !== 'end') yield entry
   }
 }

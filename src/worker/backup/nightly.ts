@@ -8,6 +8,7 @@ import { systemAuthority } from '#agent/core/permission/authority.ts'
 import { ownerTenant } from '#db/schema.ts'
 import { findTenants, listTenantsAfter, type NamedTenant } from '#db/tenants.ts'
 import { clock } from '#durable/platform/clock.ts'
+import type { ListPage } from '../input/page.ts'
 import { backupsPrefix, deleteOldNights, NightArchive } from './night-archive.ts'
 import { deriveTenantKeys, newSalt, type TenantKey } from './seal.ts'
 import {
@@ -254,13 +255,13 @@ class NightRun {
       await this.#storeBlob(archive, source, { name: `blob:${key}`, key, mark: etag })
   }
 
-  #storeBlob(archive: NightArchive, source: Source, { key, ...part }: Part & { readonly key: string }) {
+  #storeBlob(archive: NightArchive, source: Source, { key, ...part }: NightPart & { readonly key: string }) {
     return this.#store(archive, part, async () => (await readBlob(source, key))?.body)
   }
 
   async #store(
     archive: NightArchive,
-    { name, mark }: Part,
+    { name, mark }: NightPart,
     open: () => Promise<ReadableStream<Uint8Array> | undefined>,
   ): Promise<void> {
     if (archive.keep(name, mark)) return
@@ -307,14 +308,12 @@ class NightRun {
   }
 }
 
-type Part = { readonly name: string; readonly mark: string }
+type NightPart = { readonly name: string; readonly mark: string }
 const maxReasonChars = 300
 
-type Page<T> = { readonly data: readonly T[]; readonly next_cursor: string | null }
-
-async function* eachOf<T>(list: (page: { limit: number; cursor?: string }) => Promise<Page<T>>): AsyncGenerator<T> {
+async function* eachOf<T>(list: (page: { limit: number; cursor?: string }) => Promise<ListPage<T>>): AsyncGenerator<T> {
   for (let cursor: string | null = ''; cursor !== null;) {
-    const page: Page<T> = await list({ limit: pageSize, ...(cursor && { cursor }) })
+    const page: ListPage<T> = await list({ limit: pageSize, ...(cursor && { cursor }) })
     yield* page.data
     cursor = page.next_cursor
   }

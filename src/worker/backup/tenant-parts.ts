@@ -6,6 +6,7 @@ import { readTenantRows } from '#db/tenant-rows.ts'
 import { sha256Hex } from '#durable/platform/hash.ts'
 import { readLines, textStream } from '#durable/platform/byte-stream.ts'
 import { blobPrefix, tenantStub } from '#durable/platform/addresses.ts'
+import type { PageQuery } from '../input/page.ts'
 import { addressSession } from '../sessions.ts'
 import { encodeSession } from './session-lines.ts'
 
@@ -14,7 +15,6 @@ export type Source = { readonly env: Env; readonly tenantId: string; readonly op
 
 /** Sessions know the operator as a caller of their tenant. */
 const callerOf = ({ operator, tenantId }: Source): Authority => ({ ...operator, tenantId })
-type PageQuery = { readonly limit: number; readonly cursor?: string | undefined }
 
 export const readRows = ({ env, tenantId }: Source): ReadableStream<Uint8Array> => textStream(rowLines(env, tenantId))
 

@@ -15,7 +15,13 @@ export type ConversationHashes = {
   readonly own: () => Promise<string>
   /** Of everything up to the last message of the user that was answered, and what the client says the answer was. */
   readonly answered:
-    | { readonly hash: () => Promise<string>; readonly text: string; readonly callIds: readonly string[] }
+    | {
+        readonly hash: () => Promise<string>
+        readonly text: string
+        readonly callIds: readonly string[]
+        /** The session that the id of the answer names. */
+        readonly sessionId?: string
+      }
     | undefined
 }
 

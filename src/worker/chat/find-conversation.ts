@@ -31,9 +31,9 @@ export async function findConversation(
     Number(call.web.req.header('x-stainless-retry-count') ?? 0) > 0 && !call.web.req.header('idempotency-key')
   const joined = isRetry ? await findOpenRun(call, await hashes.own()) : undefined
   if (joined || !hashes.answered) return joined
-  const { hash, text, callIds } = hashes.answered
+  const { hash, sessionId, ...claimed } = hashes.answered
   const continuations = await find(call, await hash())
-  return continuations.length ? choose(call, continuations, { text, callIds }) : undefined
+  return continuations.length ? choose(call, continuations, { ...claimed, sessionId }) : undefined
 }
 
 const find = ({ env, authority }: Asking, hash: string) =>
@@ -57,7 +57,7 @@ type MatchedContinuation = Continuation & { readonly match: ConversationMatch }
 async function choose(
   call: Asking,
   continuations: readonly RecordedContinuation[],
-  claimed: ClaimedAnswer,
+  { sessionId: named, ...claimed }: ClaimedAnswer & { readonly sessionId: string | undefined },
 ): Promise<FoundConversation | undefined> {
   const live = continuations.filter(({ retired }) => !retired)
   const asked = await Promise.all(
@@ -68,6 +68,8 @@ async function choose(
     }),
   )
   const matches = asked.filter((match) => match !== undefined)
+  const own = matches.find(({ sessionId }) => sessionId === named)
+  if (own) return toFound(own)
   const [first] = matches
   const saidHash = await sha256Base64(claimed.text)
   const expired = continuations.filter(({ retired }) => retired?.said.includes(saidHash))

@@ -6,14 +6,14 @@
 import { checkPublicAddress } from '#agent/policy/network/network-address.ts'
 import type { ChannelSettings } from '#channels/settings.ts'
 
-type Delivery = ChannelSettings['delivery']
+type EventDelivery = ChannelSettings['delivery']
 
 export type DeliveryFacts = {
   /** The setting of the request. Undefined: the server chooses. */
-  readonly asked: Delivery | undefined
+  readonly asked: EventDelivery | undefined
   readonly platform: string
   /** The ways besides the webhook that the platform has. */
-  readonly ways: readonly Delivery[]
+  readonly ways: readonly EventDelivery[]
   /** The deployment has the object that asks. */
   readonly hasReceiver: boolean
   readonly webhookUrl: string
@@ -25,7 +25,7 @@ export type DeliveryFacts = {
 
 const isPublic = (address: string): boolean => checkPublicAddress(address) === undefined
 
-export function chooseDelivery(facts: DeliveryFacts): Delivery | { readonly refusal: string } {
+export function chooseDelivery(facts: DeliveryFacts): EventDelivery | { readonly refusal: string } {
   const { asked, platform, ways, hasReceiver, webhookUrl } = facts
   const isReachable = isPublic(webhookUrl)
   if (asked === undefined) return isReachable ? 'webhook' : chooseFor(facts)
@@ -39,7 +39,7 @@ export function chooseDelivery(facts: DeliveryFacts): Delivery | { readonly refu
 }
 
 /** A platform on a private address can call a private webhook. A socket needs a secret that only some requests have. */
-function chooseFor({ ways, hasReceiver, apiBase, hasSocketSecret }: DeliveryFacts): Delivery {
+function chooseFor({ ways, hasReceiver, apiBase, hasSocketSecret }: DeliveryFacts): EventDelivery {
   if (!hasReceiver || !isPublic(apiBase)) return 'webhook'
   return ways.find((way) => way === 'polling' || (way === 'socket' && hasSocketSecret)) ?? 'webhook'
 }

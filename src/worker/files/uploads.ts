@@ -1,7 +1,7 @@
 /** Finds uploaded files of a tenant in R2, and turns the files of a request into files for a session. */
 
 import { mediaTypeOf } from '#agent/core/media/media-type.ts'
-import type { IncomingFile } from '#durable/session/intake/incoming-files.ts'
+import type { ImagePart, Message, SentFile, TextPart, UnreadFile } from '#agent/core/message.ts'
 import { createTenantFetch } from '#durable/tenant/tenant-fetch.ts'
 import { AppError, invalid, notFound } from '../errors.ts'
 import { requireFetch } from '../input/require-action.ts'
@@ -18,15 +18,6 @@ export type Upload = {
   readonly createdAt: number
   /** Milliseconds since 1970. */
   readonly expiresAt?: number
-}
-
-/** A file as a request names it: base64 or a data URL, the id of an upload, or an https address. */
-export type GivenFile = {
-  readonly name?: string | null | undefined
-  readonly data?: string | null | undefined
-  readonly id?: string | null | undefined
-  readonly url?: string | null | undefined
-  readonly mediaType?: string | undefined
 }
 
 const idPattern = /^file-[0-9a-f]{12}[0-9a-f]{20}$/
@@ -75,21 +66,72 @@ export function parseUpload({ key, size, uploaded, customMetadata = {} }: R2Obje
 
 type FileCall = Pick<RouteCall<unknown, unknown>, 'authority' | 'env' | 'tenant' | 'web'>
 
-/** Checks the files of a request. The session writes them into its workspace. */
-export function resolveFiles(
-  given: readonly GivenFile[],
+/** Finds the files of a message. The session writes them into its workspace. */
+export async function resolveFiles<Content extends { readonly content: readonly Part[] }>(
+  message: Content,
   call: FileCall,
   param: string,
-): Promise<readonly IncomingFile[]> {
-  if (given.length > maxFiles) throw invalid(`A message has at most ${maxFiles} files.`, param)
-  return Promise.all(given.map((file) => resolveFile(file, call, param)))
+): Promise<Content> {
+  if (message.content.filter(isGiven).length > maxFiles)
+    throw invalid(`A message has at most ${maxFiles} files.`, param)
+  const content = message.content.map((part) => (isGiven(part) ? resolvePart(part, call, param) : part))
+  return { ...message, content: await Promise.all(content) }
 }
 
-async function resolveFile(file: GivenFile, call: FileCall, param: string): Promise<IncomingFile> {
+/** Finds the newest files of earlier messages. The others, and those that cannot be found, are only named. */
+export async function resolveEarlierFiles(messages: readonly Message[], call: FileCall): Promise<readonly Message[]> {
+  let left = maxFiles
+  const resolved: Message[] = []
+  for (const message of messages.toReversed()) {
+    if (message.role === 'assistant' || !message.content.some(isGiven)) {
+      resolved.push(message)
+      continue
+    }
+    const content = message.content.map((part) => {
+      if (!isGiven(part)) return part
+      return left-- > 0 ? resolvePart(part, call, 'input').catch(() => nameFile(part)) : nameFile(part)
+    })
+    resolved.push({ ...message, content: await Promise.all(content) })
+  }
+  return resolved.toReversed()
+}
+
+/** Leaves the names of the files of messages that no session reads. */
+export const nameFiles = (messages: readonly Message[]): readonly Message[] =>
+  messages.map((message) =>
+    message.role === 'assistant'
+      ? message
+      : { ...message, content: message.content.map((part) => (isGiven(part) ? nameFile(part) : part)) },
+  )
+
+type Part = TextPart | ImagePart
+type FilePart = Omit<TextPart, 'sent'> & { readonly sent: SentFile }
+
+const isGiven = (part: Part): part is FilePart =>
+  part.type === 'text' && typeof part.sent === 'object' && part.unread === undefined
+
+const nameFile = ({ sent: { kind, name, at, id, url } }: FilePart): TextPart => ({
+  type: 'text',
+  text: `[Attached file: ${name ?? (kind === 'audio' ? 'audio' : 'a file')}]`,
+  sent: {
+    kind,
+    at,
+    ...(name !== undefined && { name }),
+    ...(id !== undefined && { id }),
+    ...(url !== undefined && { url }),
+  },
+})
+
+async function resolvePart(part: FilePart, call: FileCall, param: string): Promise<TextPart> {
+  const { data: _data, ...sent } = part.sent
+  return { ...part, sent, unread: await resolveFile(part.sent, call, param) }
+}
+
+async function resolveFile(file: SentFile, call: FileCall, param: string): Promise<UnreadFile> {
   const { name, data, id, url } = file
-  if (data != null) return readInlineFile(file, param)
-  if (url != null) return downloadFile({ url, name }, call, param)
-  if (id == null) throw missingContent(param)
+  if (data !== undefined) return readInlineFile(file, data, param)
+  if (url !== undefined) return downloadFile({ url, name }, call, param)
+  if (id === undefined) throw missingContent(param)
   const { key, name: stored } = await findUpload(call.env, call.tenant.id, id)
   const chosen = name || stored
   return { name: chosen, mediaType: mediaTypeOf(chosen), content: { kind: 'stored', key } }
@@ -102,10 +144,10 @@ const maxDownloadBytes = 10 * 1024 * 1024
 const downloadTimeoutMs = 30_000
 
 async function downloadFile(
-  { url, name }: { readonly url: string; readonly name: string | null | undefined },
+  { url, name }: { readonly url: string; readonly name: string | undefined },
   call: FileCall,
   param: string,
-): Promise<IncomingFile> {
+): Promise<UnreadFile> {
   await requireFetch(call, url, param)
   const { env, tenant, web } = call
   const guardedFetch = createTenantFetch(env, tenant.id, (work) => web.executionCtx.waitUntil(work))
@@ -138,17 +180,18 @@ function decodeName(name: string): string {
   }
 }
 
-function readInlineFile({ name, data, mediaType }: GivenFile, param: string): IncomingFile {
-  const [, declared, base64] =
-    /^(?:data:([\w.+-]{1,80}\/[\w.+-]{1,100})?(?:;[\w=.-]{1,100})*;base64,)?([A-Za-z0-9+/=\s]*)$/.exec(data ?? '') ?? []
-  if (base64 === undefined || !isBase64(base64)) throw missingContent(param)
-  const type = mediaType ?? declared ?? mediaTypeOf(name ?? '')
+function readInlineFile({ kind, name, prefix = '' }: SentFile, data: string, param: string): UnreadFile {
+  if (!/^[A-Za-z0-9+/=\s]*$/.test(data) || !isBase64(data)) throw missingContent(param)
+  const [, declared] = /^data:([\w.+-]{1,80}\/[\w.+-]{1,100})?(?:;[\w=.-]{1,100})*;base64,$/.exec(prefix) ?? []
+  const type = kind === 'audio' ? `audio/${extensionOf(name)}` : (declared ?? mediaTypeOf(name ?? ''))
   return {
     name: name || `file.${type.split('/')[1]?.replace(/[^\w]/g, '') ?? 'bin'}`,
     mediaType: type,
-    content: { kind: 'base64', data: base64 },
+    content: { kind: 'base64', data },
   }
 }
+
+const extensionOf = (name = '') => name.slice(name.lastIndexOf('.') + 1)
 
 function isBase64(text: string): boolean {
   try {

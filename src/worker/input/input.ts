@@ -1,10 +1,9 @@
 /** Parses messages of requests: text or parts, with images as https addresses or data URLs. */
 
 import * as z from 'zod'
-import type { ImagePart, Message, TextPart, UserMessage } from '#agent/core/message.ts'
+import type { ImagePart, Message, SentFile, TextPart, UserMessage } from '#agent/core/message.ts'
 import { utf8Bytes, maxInputBytes } from '#durable/platform/row-size.ts'
 import { invalid } from '../errors.ts'
-import type { GivenFile } from '../files/uploads.ts'
 
 /** Longer texts belong in files of the session. */
 export const maxTextChars = 600_000
@@ -72,26 +71,6 @@ export const attachmentSchema = z.discriminatedUnion('type', [
 ])
 type AttachmentInput = z.infer<typeof attachmentSchema>
 
-/** The files of a message, in their order. */
-export function listFiles(
-  input: string | readonly ContentPart[],
-  attachments: readonly AttachmentInput[] = [],
-): readonly GivenFile[] {
-  const parts = typeof input === 'string' ? [] : input
-  return [
-    ...parts.flatMap((part): readonly GivenFile[] => {
-      if (part.type === 'file') {
-        const { filename: name, file_data: fileData, file_id: id, file_url: url } = part.file
-        return [{ name, data: fileData, id, url }]
-      }
-      if (part.type !== 'input_audio') return []
-      const { data, format } = part.input_audio
-      return [{ name: `audio.${format}`, data, mediaType: `audio/${format}` }]
-    }),
-    ...attachments.flatMap((one) => (one.type === 'file' ? [{ name: one.name, data: one.data, id: one.file_id }] : [])),
-  ]
-}
-
 export function parseUserMessage(
   input: string | readonly ContentPart[],
   attachments: readonly AttachmentInput[] = [],
@@ -99,17 +78,36 @@ export function parseUserMessage(
   system = '',
 ): UserMessage {
   const parts = typeof input === 'string' ? [{ type: 'text' as const, text: input }] : input
-  const content = [
-    ...parts.filter((part) => !isFile(part)).map(parseContentPart),
-    ...attachments.flatMap((one) => (one.type === 'image' ? [parseImageUrl(one.url)] : [])),
-  ]
-  const hasFiles = parts.some(isFile) || attachments.some(({ type }) => type === 'file')
+  const attached = attachments.map((one, n) =>
+    one.type === 'image'
+      ? parseImageUrl(one.url)
+      : createFilePart(
+          { kind: 'file', at: parts.length + n, ...present({ name: one.name, id: one.file_id }) },
+          one.data,
+        ),
+  )
+  const content = [...parts.map(parseContentPart), ...attached]
+  const hasFiles = content.some((part) => part.type === 'text' && part.sent)
   const length = content.reduce((sum, part) => sum + (part.type === 'text' ? part.text.length : 0), 0)
   if (length > maxTextChars)
     throw invalid(`A message has at most ${maxTextChars} characters; put more into a file.`, param)
   requireStorableSize(measureBytes([system, listTexts(content)]), param)
   if (!hasFiles && content.every((part) => part.type === 'text' && !part.text.trim()))
     throw invalid('The message is empty.', param)
+  return { role: 'user', content }
+}
+
+/** Stands between the messages of a person that are one here. */
+export const separator: TextPart = { type: 'text', text: '\n\n', sent: 'separator' }
+
+export function joinUserMessages(messages: readonly UserMessage[]): UserMessage {
+  const content: UserMessage['content'][number][] = []
+  for (const message of messages) {
+    if (content.length) content.push(separator)
+    const offset = content.length
+    const moved = ({ sent }: TextPart) => typeof sent === 'object' && { sent: { ...sent, at: sent.at + offset } }
+    content.push(...message.content.map((part) => (part.type === 'text' ? { ...part, ...moved(part) } : part)))
+  }
   return { role: 'user', content }
 }
 
@@ -140,15 +138,34 @@ const tooLong = (maxBytes: number, param: string) =>
 const listTexts = (content: readonly (TextPart | ImagePart)[]) =>
   content.flatMap((part) => (part.type === 'text' ? [part.text] : []))
 
-const isFile = ({ type }: ContentPart): boolean => type === 'file' || type === 'input_audio'
-
-/** Files of earlier messages become notes: only those of the new message are stored. */
-export function parseContentPart(part: ContentPart): TextPart | ImagePart {
-  if (part.type === 'text') return part
-  if (part.type === 'image_url') return parseImageUrl(part.image_url.url)
-  const name = part.type === 'file' ? (part.file.filename ?? 'a file') : 'audio'
-  return { type: 'text', text: `[Attached file: ${name}]` }
+/** `at`: the position of the part in its message. A file has no text until its session has read it. */
+export function parseContentPart(part: ContentPart, at: number): TextPart | ImagePart {
+  switch (part.type) {
+    case 'text':
+      return part
+    case 'image_url': {
+      const { url, detail } = part.image_url
+      return { ...parseImageUrl(url), ...(detail && detail !== 'auto' && { detail }) }
+    }
+    case 'input_audio': {
+      const { data, format } = part.input_audio
+      return createFilePart({ kind: 'audio', at, name: `audio.${format}` }, data)
+    }
+    case 'file': {
+      const { filename: name, file_data: data, file_id: id, file_url: url } = part.file
+      return createFilePart({ kind: 'file', at, ...present({ name, id, url }) }, data)
+    }
+  }
 }
+
+function createFilePart(sent: SentFile, given: string | null | undefined): TextPart {
+  if (given == null) return { type: 'text', text: '', sent }
+  const [prefix = ''] = /^data:[^,]{0,300};base64,/.exec(given) ?? []
+  return { type: 'text', text: '', sent: { ...sent, ...(prefix && { prefix }), data: given.slice(prefix.length) } }
+}
+
+const present = <Field extends string>(fields: Readonly<Record<Field, string | null | undefined>>) =>
+  Object.fromEntries(Object.entries(fields).filter(([, value]) => value != null)) as Partial<Record<Field, string>>
 
 function parseImageUrl(url: string): ImagePart {
   const inline = /^data:(image\/[\w.+-]+);base64,(.*)$/s.exec(url)

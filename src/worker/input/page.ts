@@ -3,8 +3,8 @@
 import * as z from 'zod'
 import { invalidCursor } from '../errors.ts'
 
-type PageQuery = { readonly limit: number; readonly cursor?: string | undefined }
-type ListPage<T> = { readonly data: readonly T[]; readonly next_cursor: string | null }
+export type PageQuery = { readonly limit: number; readonly cursor?: string | undefined }
+export type ListPage<T> = { readonly data: readonly T[]; readonly next_cursor: string | null }
 
 /** The position of an item: a time or a number, then an id that is unique among equal ones. */
 type SortKey = readonly [at: number, id: string]

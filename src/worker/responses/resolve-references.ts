@@ -2,6 +2,7 @@
 
 import { type ItemKind, parseItemId } from '#agent/public-api/responses/item-ids.ts'
 import { invalid } from '../errors.ts'
+import { withData } from './item-data.ts'
 import type { RouteCall } from '../route.ts'
 import { addressSession } from '../sessions.ts'
 import {
@@ -18,7 +19,7 @@ const maxConcurrent = 20
 
 /** Throws 400 for a reference to an item that does not exist, or is another tenant's. */
 export async function resolveReferences(
-  call: Pick<RouteCall<unknown, unknown>, 'env' | 'authority'>,
+  call: Pick<RouteCall<unknown, unknown>, 'env' | 'authority' | 'tenant'>,
   items: readonly PlacedItem[],
 ): Promise<readonly PlacedItem[]> {
   const references = items.filter(({ one }) => isReference(one) || lacksOutput(one))
@@ -44,16 +45,20 @@ const lacksOutput = (one: KnownInputItem): boolean =>
 const emptyItems: Partial<Record<ItemKind, string>> = { rs: 'reasoning', mcpr: 'mcp_approval_request' }
 
 async function resolve(
-  { env, authority }: Pick<RouteCall<unknown, unknown>, 'env' | 'authority'>,
+  call: Pick<RouteCall<unknown, unknown>, 'env' | 'authority' | 'tenant'>,
   placed: PlacedItem,
 ): Promise<readonly PlacedItem[]> {
+  const { env, authority } = call
   const { one, param } = placed
   const id = String(one.id ?? '')
   const parsed = parseItemId(id)
   const type = parsed && emptyItems[parsed.kind]
   if (type !== undefined) return [{ one: { type, id } as KnownInputItem, param }]
   const item = parsed && (await addressSession(env, authority.tenantId, parsed.sessionId).responses.item(authority, id))
-  if (item) return parseItems([JSON.parse(item) as KnownInputItem]).map((found) => ({ ...found, param }))
+  if (item) {
+    const whole = await withData(call, JSON.parse(item) as KnownInputItem)
+    return parseItems([whole]).map((found) => ({ ...found, param }))
+  }
   // A call that the client describes itself stays, without a result.
   if (!isReference(one)) return [placed]
   throw invalid(`There is no item with the id ${JSON.stringify(id)}. Send the item itself.`, `${param}.id`)

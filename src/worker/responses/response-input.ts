@@ -8,15 +8,14 @@ import type { AssistantMessage, Message, ToolMessage, UserMessage } from '#agent
 import { parseCallArguments } from '#agent/providers/shared/call-arguments.ts'
 import { decodeCompaction } from '#agent/public-api/responses/compaction.ts'
 import { invalid } from '../errors.ts'
-import type { GivenFile } from '../files/uploads.ts'
 import {
   type ContentPart,
-  listFiles,
   parseContentPart,
   requireStorableSize,
   measureMessage,
   joinSystemText,
   parseUserMessage,
+  separator,
 } from '../input/input.ts'
 import {
   type ApprovalResponseItem,
@@ -38,7 +37,6 @@ export type ParsedInput = {
   readonly instructions: string
   /** Absent: the input ends with results or with answers to approvals. */
   readonly message?: UserMessage
-  readonly files: readonly GivenFile[]
   /** By the ids of the API. */
   readonly results: readonly ClientResult[]
   readonly approvals: readonly ApprovalResponseItem[]
@@ -52,13 +50,12 @@ export function parseInput(items: readonly PlacedItem[], instructions: string): 
   const added = conversation.slice(before)
   const parts = added
     .flatMap(({ one }) => (isUser(one) ? [one] : []))
-    .flatMap((one, at) => [...(at ? [blankLine] : []), ...toContentParts(one.content)])
+    .flatMap((one, at) => [...(at ? [separator] : []), ...toContentParts(one.content)])
   if (!added.length) throw invalid('The last item must be a message of role user, or the result of a call.', 'input')
   return {
     history: parseHistory(conversation.slice(0, before).filter(({ one }) => !isIgnored(one))),
     instructions: system,
     ...(parts.length && { message: parseUserMessage(parts, [], 'input', system) }),
-    files: listFiles(parts),
     results: added.flatMap(({ one, param }) => (isResult(one) ? [parseStorableResult(one, param)] : [])),
     approvals: added.flatMap(({ one }) => (isApprovalResponse(one) ? [one] : [])),
   }
@@ -87,11 +84,10 @@ const isApprovalResponse = (one: KnownInputItem): one is ApprovalResponseItem =>
 /** Additions of a client to a conversation. */
 const isNew = (one: KnownInputItem): boolean => isUser(one) || isResult(one) || isApprovalResponse(one)
 
-const blankLine: ContentPart = { type: 'text', text: '\n\n' }
-
 export const toContentParts = (value: ItemContent): readonly ContentPart[] =>
   (typeof value === 'string' ? [{ type: 'text' as const, text: value }] : value).map((one): ContentPart => {
-    if (one.type === 'input_image') return { type: 'image_url', image_url: { url: one.image_url } }
+    if (one.type === 'input_image')
+      return { type: 'image_url', image_url: { url: one.image_url, ...(one.detail && { detail: one.detail }) } }
     if (one.type === 'input_audio') return { type: 'input_audio', input_audio: one.input_audio }
     if (one.type === 'input_file') return { type: 'file', file: one }
     return { type: 'text', text: one.type === 'refusal' ? one.refusal : one.text }

@@ -9,7 +9,11 @@ const textSchema = z.string().max(maxTextChars)
 const partSchema = z.discriminatedUnion('type', [
   z.looseObject({ type: z.enum(['input_text', 'output_text', 'text', 'summary_text']), text: textSchema }),
   z.looseObject({ type: z.literal('refusal'), refusal: textSchema }),
-  z.looseObject({ type: z.literal('input_image'), image_url: imageUrlSchema }),
+  z.looseObject({
+    type: z.literal('input_image'),
+    image_url: imageUrlSchema,
+    detail: z.enum(['auto', 'low', 'high', 'original']).nullish().catch(undefined),
+  }),
   z.looseObject({
     type: z.literal('input_file'),
     filename: z.string().max(255).nullish(),

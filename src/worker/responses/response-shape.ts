@@ -120,8 +120,19 @@ const inputPart = z.union([
   z.object({ type: z.literal('input_text'), text: z.string() }),
   z.object({
     type: z.literal('input_image'),
-    image_url: z.string().nullable().describe('Null for an image that was sent as data.'),
-    detail: z.literal('auto'),
+    image_url: z.string(),
+    detail: z.enum(['auto', 'low', 'high', 'original']),
+  }),
+  z.object({
+    type: z.literal('input_file'),
+    filename: z.string().optional(),
+    file_id: z.string().optional(),
+    file_url: z.string().optional(),
+    file_data: z.string().optional().describe('As it was sent.'),
+  }),
+  z.object({
+    type: z.literal('input_audio'),
+    input_audio: z.object({ data: z.string(), format: z.string() }),
   }),
 ])
 const userMessageShape = z.object({
@@ -135,7 +146,7 @@ const resultShape = z.object({
   id: z.string(),
   type: z.literal('function_call_output'),
   call_id: z.string(),
-  output: z.string(),
+  output: z.union([z.string(), z.array(inputPart)]),
   status: z.literal('completed'),
 })
 export const conversationItemShape = z.union([

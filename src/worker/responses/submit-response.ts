@@ -5,6 +5,7 @@
 
 import { hasScope } from '#agent/core/permission/authority.ts'
 import type { Message, OpeningMessage, ToolMessage } from '#agent/core/message.ts'
+import { parseItemId } from '#agent/public-api/responses/item-ids.ts'
 import type { ContinueSubmission } from '#durable/session/intake/continue.ts'
 import type { RequestSubmission, RequestTarget } from '#durable/session/intake/request.ts'
 import type { Location } from '#durable/session/views/locate-response.ts'
@@ -14,7 +15,7 @@ import { recordContinuation } from '../chat/find-conversation.ts'
 import { completeHistory } from '../chat/messages.ts'
 import { AppError, invalid } from '../errors.ts'
 import { submitInFork } from '../fork.ts'
-import { resolveFiles } from '../files/uploads.ts'
+import { resolveEarlierFiles, resolveFiles } from '../files/uploads.ts'
 import { claimIds, joinedIds, type RequestIds } from '../idempotency.ts'
 import { limitToolsets, namedToolsets } from '../input/limit-toolsets.ts'
 import { readWithSessionSettings } from '../input/settings-patch.ts'
@@ -54,11 +55,11 @@ export async function submitResponse(
   const { body: request } = call
   refuseUnsupported(request)
   const items = await resolveReferences(call, parseItems(request.input))
-  const parsed = parseInput(items, request.instructions ?? '')
+  const parsed = await resolveNewFiles(parseInput(items, request.instructions ?? ''), call)
   const named = findSession(call)
   if (named && parsed.history.length)
     throw invalid('Earlier messages are already stored. Send only the new ones.', 'input')
-  const hashes = isKnownByHistory(request) ? hashConversation(call, toSpokenMessages(items)) : undefined
+  const hashes = isKnownByHistory(request) ? hashItems(call, items) : undefined
   const continued = (await findContinuedRun(call, parsed)) ?? (await findByHistory(call, parsed, hashes))
   const fields = await readFields(call, continued?.byHistory ? continued.session : named, parsed)
   const submitTo = (run: ContinuedRun | undefined) => {
@@ -72,6 +73,12 @@ export async function submitResponse(
     // Another request continued the conversation at the same moment.
     return submitTo({ ...continued, byHistory: 'branch' })
   }
+}
+
+async function resolveNewFiles(parsed: ParsedInput, call: CreateCall): Promise<ParsedInput> {
+  const message = parsed.message && (await resolveFiles(parsed.message, call, 'input'))
+  const results = await Promise.all(parsed.results.map((result) => resolveFiles(result, call, 'input')))
+  return { ...parsed, results, ...(message && { message }) }
 }
 
 /** The settings of the session that goes on count, too. */
@@ -96,7 +103,7 @@ type ResponseContext = {
   /** Absent: the request names its session, or leaves none. */
   readonly hashes: ConversationHashes | undefined
 }
-type Submission = (submitted: SubmittedResponse) => Promise<Response>
+type SubmissionResponder = (submitted: SubmittedResponse) => Promise<Response>
 
 function refuseUnsupported({ conversation, previous_response_id: previous, store, background }: ResponseBody): void {
   if (conversation && previous)
@@ -112,7 +119,7 @@ const isAnswer = ({ at, byHistory = 'continue' }: ContinuedRun, { results, appro
 async function continueRun(
   call: CreateCall,
   { continued, parsed, fields, hashes }: ResponseContext,
-  submitCommand: Submission,
+  submitCommand: SubmissionResponder,
 ): Promise<Response> {
   const { at, segment, sessionId } = continued as ContinuedRun
   if (!at) throw invalid('There is no call that waits for a result.', 'input')
@@ -152,14 +159,15 @@ function recordContinued(call: CreateCall, hashes: ConversationHashes, { session
 async function startRun(
   call: CreateCall,
   { continued, parsed, fields, hashes }: ResponseContext,
-  submitCommand: Submission,
+  submitCommand: SubmissionResponder,
 ): Promise<Response> {
   const { body: request } = call
   const { message, history } = createOpening(parsed)
-  const files = await resolveFiles(parsed.files, call, 'input')
   const isStored = request.store !== false
   const isSame = canContinueIn(continued, isStored || continued?.isUnstored === true)
   const joined = findJoined(continued)
+  // A session that exists has the history.
+  const earlier = continued ? history : await resolveEarlierFiles(history, call)
   const ids = joined ?? (await claimIds(call, isSame ? continued?.sessionId : undefined))
   // A repeated request with an idempotency key must find its answer, so its session stays.
   const isEphemeral = !isStored && !ids.repeatable
@@ -169,11 +177,10 @@ async function startRun(
     ...fields,
     runId: ids.runId,
     message,
-    files,
     busyMode: 'queue',
     readsParts: true,
     idempotency: joined ? 'repeat' : idempotencyOf(ids),
-    target: createTarget(call, { continued, isBranch, isEphemeral, history, isReplayed: ids.replayed }),
+    target: createTarget(call, { continued, isBranch, isEphemeral, history: earlier, isReplayed: ids.replayed }),
   }
   const submitRequest = async () => {
     const recording = joined ? undefined : recordStart(call, hashes, ids)
@@ -247,6 +254,16 @@ function createTarget({ body }: CreateCall, target: ResponseTarget): RequestTarg
     return { kind: 'after', runId: continued.at.runId }
   const isNewId = !continued && !isReplayed
   return { kind: 'create', spec: { source: 'api', ephemeral: isEphemeral }, history, isNewId }
+}
+
+/** The ids of items name their session, where words alone would fit several. */
+function hashItems(call: CreateCall, items: readonly PlacedItem[]): ConversationHashes {
+  const hashes = hashConversation(call, toSpokenMessages(items))
+  const last = items.findLast(({ one }) => isMessage(one) && one.role === 'assistant')
+  const sessionId = last && parseItemId(String(last.one.id ?? ''))?.sessionId
+  return hashes.answered && sessionId !== undefined
+    ? { ...hashes, answered: { ...hashes.answered, sessionId } }
+    : hashes
 }
 
 /**

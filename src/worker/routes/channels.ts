@@ -50,6 +50,35 @@ nameSchemas(
   },
 )
 
+const platformShape = z.object({
+  platform: z.string(),
+  name: z.string().describe('As people write it.'),
+  delivery: z.array(z.string()).describe('The values of settings.delivery that the platform has.'),
+  secrets: z.array(
+    z.object({
+      name: z.string(),
+      required: z.boolean(),
+      hint: z.string(),
+      delivery: z.string().optional().describe('Needed only for this settings.delivery.'),
+    }),
+  ),
+  settings: z.array(z.string()).describe('Settings without which a connection cannot be created.'),
+  guide: z.string().describe('The page of the documentation, at this server.'),
+})
+nameSchemas(
+  { Platform: platformShape },
+  {
+    Platform: {
+      platform: 'telegram',
+      name: 'Telegram',
+      delivery: ['webhook', 'polling'],
+      secrets: [{ name: 'bot_token', required: true, hint: 'The token that @BotFather gave.' }],
+      settings: [],
+      guide: '/docs/telegram.html',
+    },
+  },
+)
+
 const name = z.string().trim().min(1).max(200)
 const secretsField = z.record(z.string().max(100), z.string().max(4_096))
 
@@ -111,6 +140,19 @@ export const channelRoutes = [
         ...(Object.keys(generated).length > 0 && { generated }),
       }
       return Response.json(shown, { status: 201 })
+    },
+  }),
+  route({
+    method: 'get',
+    path: '/api/channels/platforms',
+    id: 'listPlatforms',
+    scope: 'read',
+    tag,
+    summary: 'Messaging platforms, with the secrets and settings that a connection to each needs',
+    responses: ok('The platforms', z.object({ data: z.array(platformShape) })),
+    handle: async () => {
+      const { listCatalogue } = await import('../connections/platform-catalogue.ts')
+      return Response.json({ data: await listCatalogue() })
     },
   }),
   route({

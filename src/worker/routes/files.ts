@@ -2,6 +2,8 @@
 
 import * as z from 'zod'
 import type { FileStat } from '#agent/core/backend.ts'
+import type { Unreachable } from '#durable/session/core/checkpoints.ts'
+import type { DocumentResult } from '#durable/session/core/document-text.ts'
 import type { FileResult } from '#durable/session/core/files.ts'
 import { readBytes } from '../input/body.ts'
 import { etagOf } from '#durable/platform/etag.ts'
@@ -43,6 +45,9 @@ nameSchemas(
   { FileEntry: { path: 'report.md', name: 'report.md', type: 'file', size: 5_120 } },
 )
 
+const textShape = z.object({ text: z.string(), pages: z.int().nullable().describe('Of a PDF file.') })
+nameSchemas({ FileText: textShape }, { FileText: { text: 'City\tPeople\nAachen\t250000', pages: null } })
+
 /** Returns the path after `files/`, without what follows it (`suffix`). Refuses `..`; the session refuses every other path outside the workspace. */
 function parseFilePath({ web }: RouteCall<unknown, unknown>, suffix = ''): string {
   const rest = new URL(web.req.url).pathname.split('/').slice(segmentsBeforePath).join('/')
@@ -75,6 +80,37 @@ function fileError({ message, code }: Extract<FileResult, { kind: 'refused' }>):
   return new AppError(400, 'invalid_request', message, { param: 'path' })
 }
 
+/** Answers of a session, of which the refusals are errors. */
+function requireReadable<T extends FileResult | DocumentResult>(
+  given: T | Unreachable | null | undefined,
+): Exclude<T, { kind: 'refused' | 'no-text' }> {
+  const answer = requireFound(given ?? undefined)
+  if ('unreachable' in answer) throw new AppError(503, 'unavailable', answer.unreachable, { retryAfter: 30 })
+  if (answer.kind === 'refused') throw fileError(answer)
+  if (answer.kind === 'no-text') throw invalid(`The file${answer.reason}`, 'format')
+  return answer as Exclude<T, { kind: 'refused' | 'no-text' }>
+}
+
+type ReadCall = RouteCall<
+  { readonly recursive: string; readonly checkpoint?: number | undefined; readonly format: string },
+  unknown
+>
+
+async function readFile({ env, tenant, param, authority, query }: ReadCall, at: string) {
+  const session = addressSession(env, tenant.id, param('id'))
+  const { checkpoint, format, recursive } = query
+  if (format === 'text') return requireReadable(await session.files.readText(authority, at))
+  if (checkpoint !== undefined) return requireReadable(await session.checkpoints.read(authority, at, checkpoint))
+  return requireReadable(await session.files.read(authority, at, recursive === '1'))
+}
+
+type SessionCall = Pick<RouteCall<unknown, unknown>, 'env' | 'tenant' | 'param' | 'authority'>
+
+async function runOf({ env, tenant, param, authority }: SessionCall, checkpoint: number): Promise<string | undefined> {
+  const all = await addressSession(env, tenant.id, param('id')).checkpoints.list(authority)
+  return Array.isArray(all) ? all[checkpoint - 1]?.run_id : undefined
+}
+
 export const fileRoutes = [
   route({
     method: 'get',
@@ -89,28 +125,32 @@ export const fileRoutes = [
       .strictObject({
         ...longPageQuery,
         recursive: z.enum(['0', '1']).default('0').describe('1: everything below the directory.'),
+        checkpoint: z.coerce
+          .number()
+          .int()
+          .min(1)
+          .optional()
+          .describe('The number of a checkpoint: the file as it was before that turn.'),
+        format: z
+          .enum(['bytes', 'text'])
+          .default('bytes')
+          .describe('text: the text of a PDF file, an office document or a notebook, as JSON.'),
       })
-      .describe('For directories.'),
+      .describe('`limit`, `cursor` and `recursive` are for directories.'),
     responses: {
       206: { description: 'The bytes of the range', type: 'application/octet-stream' },
       304: { description: 'The known version is the current one' },
       416: { description: 'The file has no such bytes', schema: errorShape },
       200: {
-        description: 'Bytes of the file, or the entries of the directory',
-        schema: listOf(entryShape),
+        description: 'Bytes of the file, its text, or the entries of the directory',
+        schema: z.union([listOf(entryShape), textShape]),
         type: 'application/octet-stream',
       },
     },
     handle: async (call) => {
-      const answer = requireFound(
-        await addressSession(call.env, call.tenant.id, call.param('id')).files.read(
-          call.authority,
-          parseFilePath(call),
-          call.query.recursive === '1',
-        ),
-      )
+      const answer = await readFile(call, parseFilePath(call))
+      if (answer.kind === 'text') return Response.json({ text: answer.text, pages: answer.pages ?? null })
       if (answer.kind === 'directory') return Response.json(pageByPosition(answer.entries.map(toEntry), call.query))
-      if (answer.kind === 'refused') throw fileError(answer)
       if (answer.kind !== 'file') throw notFound()
       const headers = {
         'content-type': 'application/octet-stream',
@@ -189,17 +229,37 @@ export const fileRoutes = [
     params: { id: sessionParam },
     scope: 'read',
     tag,
-    summary: 'Create a link that shows an HTML file as a page, without scripts, for five minutes',
-    body: z.strictObject({ path: z.string().min(1).max(1_024) }),
+    summary: 'Create a link that shows an HTML file as a page for five minutes',
+    body: z.strictObject({
+      path: z.string().min(1).max(1_024),
+      scripts: z
+        .boolean()
+        .default(false)
+        .describe('Its scripts run, on an origin of their own and without a network, in a frame of the page alone.'),
+      checkpoint: z
+        .int()
+        .min(1)
+        .max(1_000)
+        .optional()
+        .describe('The file as it was before the turn of this checkpoint.'),
+    }),
     responses: ok('The link', z.object({ url: z.string() })),
     handle: async (call) => {
       const { env, authority, tenant, param } = call
       const filePath = requirePath(call.body.path, 'path')
-      const answer = requireFound(await addressSession(env, tenant.id, param('id')).files.read(authority, filePath))
-      if (answer.kind === 'refused') throw fileError(answer)
+      const session = addressSession(env, tenant.id, param('id'))
+      const { checkpoint, scripts } = call.body
+      const answer = requireReadable(
+        checkpoint === undefined
+          ? await session.files.read(authority, filePath)
+          : await session.checkpoints.read(authority, filePath, checkpoint),
+      )
       if (answer.kind !== 'file') throw notFound()
       requireEncryptionKey(env)
-      const file = { tenantId: tenant.id, sessionId: param('id'), path: filePath, isPreview: true }
+      // Numbers of checkpoints change with every turn, its run does not.
+      const run = checkpoint === undefined ? undefined : await runOf(call, checkpoint)
+      const preview = { scripts, ...(run !== undefined && { run }) }
+      const file = { tenantId: tenant.id, sessionId: param('id'), path: filePath, preview }
       return Response.json({ url: requireFound(await createLink(env, file, Date.now())) })
     },
   }),

@@ -5,10 +5,11 @@ import { detectMediaType } from '#agent/core/media/detect-media-type.ts'
 import { isShownInline, mediaTypeOf } from '#agent/core/media/media-type.ts'
 import { createTenants } from '#db/tenants.ts'
 import { etagOf } from '#durable/platform/etag.ts'
-import { openLink } from '#durable/platform/signed-links.ts'
+import { type LinkedFile, openLink } from '#durable/platform/signed-links.ts'
 import { notFound } from '../errors.ts'
 import { respondWithPart } from '../files/byte-range.ts'
 import { fileHeaders, previewHeaders } from '../files/file-response.ts'
+import { renderScriptPreview, scriptPreviewHeaders } from '../files/script-preview.ts'
 import type { OpenRoute, RequestContext } from '../route.ts'
 import { addressSession } from '../sessions.ts'
 import { errorShape } from '../openapi/error-responses.ts'
@@ -40,24 +41,41 @@ export const linkedFileRoutes: readonly OpenRoute[] = [
 async function serveLinkedFile({ req, env }: RequestContext): Promise<Response> {
   const { exp = '', sig = '' } = req.query()
   const file = await openLink(env, { id: req.param('id') ?? '', exp, sig }, Date.now())
-  if (!file) throw notFound()
+  if (!file || !isPlaced(file, req.header('sec-fetch-dest'))) throw notFound()
   const tenant = await createTenants(env.DB).get(file.tenantId)
   if (tenant?.status !== 'active') throw notFound()
-  const authority: Authority = {
-    tenantId: file.tenantId,
-    principal: { kind: 'key', id: 'link' },
-    scopes: ['read'],
-    taint: 'none',
-  }
-  const found = await addressSession(env, file.tenantId, file.sessionId).files.read(authority, file.path)
-  if (found?.kind !== 'file') throw notFound()
-  const name = file.path.slice(file.path.lastIndexOf('/') + 1)
-  const headers = file.isPreview ? previewHeaders : fileHeaders(getType(found.bytes, name), name)
-  return respondWithPart(found.bytes, await etagOf(found.bytes), headers, {
+  const found = await readLinked(env, file)
+  if (!found || !('kind' in found) || found.kind !== 'file') throw notFound()
+  const { bytes, headers } = contentOf(file, found.bytes)
+  return respondWithPart(bytes, await etagOf(bytes), headers, {
     range: req.header('range'),
     ifRange: req.header('if-range'),
     ifNoneMatch: req.header('if-none-match'),
   })
+}
+
+/** Only in a frame of our page the policy of that page keeps a page with scripts from going elsewhere. */
+const isPlaced = ({ preview }: LinkedFile, destination: string | undefined): boolean =>
+  !preview?.scripts || destination === 'iframe'
+
+function readLinked(env: Env, { tenantId, sessionId, path: at, preview }: LinkedFile) {
+  const authority: Authority = {
+    tenantId,
+    principal: { kind: 'key', id: 'link' },
+    scopes: ['read'],
+    taint: 'none',
+  }
+  const session = addressSession(env, tenantId, sessionId)
+  return preview?.run === undefined
+    ? session.files.read(authority, at)
+    : session.checkpoints.read(authority, at, preview.run)
+}
+
+function contentOf({ path: at, preview }: LinkedFile, bytes: Uint8Array) {
+  const name = at.slice(at.lastIndexOf('/') + 1)
+  if (!preview) return { bytes, headers: fileHeaders(getType(bytes, name), name) }
+  if (!preview.scripts) return { bytes, headers: previewHeaders }
+  return { bytes: renderScriptPreview(bytes), headers: scriptPreviewHeaders }
 }
 
 /** Images, sound and video are known by their bytes: a page does not become an image by its name. */

@@ -97,21 +97,21 @@ const importShape = z.object({
 })
 nameSchemas({ McpServer: rowShape, McpTool: toolShape, McpTest: testShape })
 
-type Call = RouteCall<unknown, unknown>
+type McpCall = RouteCall<unknown, unknown>
 const connectMs = 10_000
 
 const refuse = ({ status, code, message, param }: Refusal): never => {
   throw new AppError(status, code, message, { param })
 }
 
-async function findServer(call: Call, alias = call.param('alias')) {
+async function findServer(call: McpCall, alias = call.param('alias')) {
   const servers = await mcpOf(call.env, call.tenant.id).list(call.authority)
   return requireFound(servers.find(({ config }) => config.alias.toLowerCase() === alias.toLowerCase()))
 }
 
 const render = async (server: StoredServer) => (await import('#durable/tenant/mcp/change-server.ts')).renderRow(server)
 
-async function connect(call: Call, server: StoredServer) {
+async function connect(call: McpCall, server: StoredServer) {
   const { refreshServer } = await import('#durable/tenant/mcp/list-server.ts')
   const runInBackground = (work: Promise<unknown>) => call.web.executionCtx.waitUntil(work)
   const { env, tenant } = call
@@ -122,14 +122,14 @@ async function connect(call: Call, server: StoredServer) {
   return listing
 }
 
-async function build(call: Call, fields: ServerFields, stored?: StoredServer) {
+async function build(call: McpCall, fields: ServerFields, stored?: StoredServer) {
   const { env, tenant, authority } = call
   if (fields.token !== undefined || fields.headers || fields.oauth?.client_secret) requireEncryptionKey(env)
   const { buildConfig } = await import('#durable/tenant/mcp/change-server.ts')
   return buildConfig(fields, { env, tenantId: tenant.id, authority }, stored)
 }
 
-async function create(call: Call, fields: ServerFields & { readonly alias: string }) {
+async function create(call: McpCall, fields: ServerFields & { readonly alias: string }) {
   const built = await build(call, fields)
   if ('refusal' in built) return refuse(built.refusal)
   const outcome = await mcpOf(call.env, call.tenant.id).create(call.authority, built.config)
@@ -170,7 +170,7 @@ async function updateServer(call: RouteCall<unknown, z.infer<typeof change>>): P
   return Response.json(await render(await findServer(call)))
 }
 
-async function importServers(call: Call, file: Readonly<Record<string, unknown>>): Promise<Response> {
+async function importServers(call: McpCall, file: Readonly<Record<string, unknown>>): Promise<Response> {
   const { readServers } = await import('#agent/mcp/import-config.ts')
   const data = []
   for (const found of readServers(file)) {
@@ -195,7 +195,7 @@ async function importServers(call: Call, file: Readonly<Record<string, unknown>>
   return Response.json({ data })
 }
 
-async function startSignIn(call: Call): Promise<Response> {
+async function startSignIn(call: McpCall): Promise<Response> {
   const { env, tenant, authority, web } = call
   const server = await findServer(call)
   if (server.config.auth !== 'oauth' && server.config.auth !== 'none')

@@ -8,7 +8,7 @@ import { readLastEventId, streamEvents } from '../event-bridge.ts'
 import { AppError } from '../errors.ts'
 import { eventStreamHeaders, idempotencyKeyHeader, lastEventIdHeader, toolsetsHeader } from '../headers.ts'
 import { claimIds, releaseOnError, replayHeaders } from '../idempotency.ts'
-import { attachmentSchema, inputSchema, joinSystemText, listFiles, parseUserMessage } from '../input/input.ts'
+import { attachmentSchema, inputSchema, joinSystemText, parseUserMessage } from '../input/input.ts'
 import { limitToolsets } from '../input/limit-toolsets.ts'
 import { type RouteCall, route } from '../route.ts'
 import { requireFound, addressSession } from '../sessions.ts'
@@ -45,16 +45,14 @@ async function prepare(call: RouteCall<unknown, SessionChat>) {
     parseTurnOptions(body, env, snapshot),
   )
   const instructions = joinSystemText([{ text: body.instructions ?? '', param: 'instructions' }])
-  const message = parseUserMessage(body.input, body.attachments, 'input', instructions)
-  const given = listFiles(body.input, body.attachments)
-  const files = await resolveFiles(given, call, 'attachments')
+  const written = parseUserMessage(body.input, body.attachments, 'input', instructions)
+  const message = await resolveFiles(written, call, 'attachments')
   const ids = await claimIds(call, sessionId)
   const command: RequestSubmission = {
     kind: 'request',
     authority,
     runId: ids.runId,
     message,
-    files,
     busyMode: body.mode,
     tenant,
     idempotency: idempotencyOf(ids),

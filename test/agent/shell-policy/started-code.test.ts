@@ -9,9 +9,15 @@ import { judgeCommand } from '#agent/shell-policy/judge-command.ts'
 import attacks from './attacks.json'
 import benign from './benign.json'
 import commands from './commands.json'
-import lines from './exec-options.json'
+import execOptions from './exec-options.json'
 import holes from './holes.json'
+import programs from './programs.json'
 import unseen from './unseen.json'
+
+const lines = {
+  anywhere: [...execOptions.anywhere, ...programs.anywhere],
+  online: [...execOptions.online, ...programs.online],
+}
 
 const judge = (command: string, host: Partial<HostContext> = {}): CommandVerdict =>
   judgeCommand(command, { cwd: '/workspace', workspace: '/workspace', isSandboxed: true, ...host })
@@ -19,10 +25,12 @@ const allowed = (commands: readonly string[], host: Partial<HostContext> = {}): 
   commands.filter((command) => judge(command, host).verdict === 'allow')
 
 describe('programs with options that start programs, write files or open connections', () => {
-  it('number more than 500', () => expect(lines.anywhere.length).toBeGreaterThan(500))
+  it('number more than 2300', () => expect(lines.anywhere.length).toBeGreaterThan(2_300))
   it('never run unasked, not even without a network', () => expect(allowed(lines.anywhere)).toEqual([]))
   it('never run unasked with a network', () =>
     expect(allowed([...lines.anywhere, ...lines.online], { isOnline: true })).toEqual([]))
+  it('ask when they would read the secrets of the workspace', () =>
+    expect(allowed(programs.secrets, { secretFiles: ['/workspace/.env', '/workspace/.ssh/id_rsa'] })).toEqual([]))
   it('leave everyday lines alone: at most 10 of them ask', () =>
     expect(benign.length - allowed(benign).length).toBeLessThanOrEqual(10))
 })
@@ -265,4 +273,25 @@ describe('links of the host', () => {
     'do not stop %s',
     (command) => expect(at(command)).toBe('allow'),
   )
+})
+
+describe('values that the options of a program read', () => {
+  it.each([
+    ['options of a compiler', 'gcc -O2 -Wall -o a a.c -Wl,-rpath,.'],
+    ['a schema without a network', 'xmllint --nonet --schema a.xsd a.xml'],
+    ['symbols', 'nm -D lib.so | head'],
+    ['an archive by its names', 'tar czf a.tgz --exclude=node_modules src README.md'],
+    ['a package with a scope', 'npx tsc -p @acme/app'],
+    ['a file of JSON', `node -p "require('./package.json').version"`],
+    ['items of a file', 'xargs -a list.txt -n1 echo'],
+    ['several commands of sqlite3', "sqlite3 a.db <<'E'\n.headers on\n.mode column\nselect * from t;\nE"],
+    ['a quote in a text', `sqlite3 a.db "select 'it''s'"`],
+    ['a search', 'git grep -n TODO -- src'],
+    ['lines of an author', 'git blame -L 1,20 src/a.ts'],
+    ['a commit', 'git cat-file -p HEAD'],
+    ['the type of an object', 'git cat-file -t 89e6c98d'],
+    ['a server on this machine', 'playwright test --base-url=http://localhost:3000'],
+    ['a migration', 'python3 manage.py migrate'],
+    ['a time', 'time -p make'],
+  ])('do not stop %s: %s', (_name, command) => expect([command, judge(command).verdict]).toEqual([command, 'allow']))
 })

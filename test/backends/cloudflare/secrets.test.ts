@@ -17,6 +17,7 @@ import { dispatch, type DispatchOptions } from '#tools/dispatch.ts'
 import { tools } from '#tools/index.ts'
 import { toolsFor } from '#tools/tools-for.ts'
 import { memoryProcesses } from '../../tools/support/memory-processes.ts'
+import { firstRows } from '../../support/long.ts'
 import { type Api, openContainer } from './open-container.ts'
 
 const drops: (() => void)[] = []
@@ -124,7 +125,7 @@ function piecesOf(): readonly string[] {
 }
 const pieces = piecesOf()
 
-describe.each(['sdk', 'native'] as const)('a secret in the output of a command, with the API %s,', (api) => {
+describe.each(firstRows<Api>(1, ['sdk', 'native']))('a secret in the output of a command, with the API %s,', (api) => {
   it.each(Object.entries(forms))('is masked as %s', async (_, [command, expected]) => {
     const { output, shown, state } = await runTool(api, command)
     expect(output).toContain(expected)

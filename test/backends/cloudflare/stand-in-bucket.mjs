@@ -2,6 +2,9 @@
 export class StandInBucket {
   objects = new Map()
   isDown = false
+  /** The contents of these objects break off, or of all. */
+  broken = new Set()
+  areAllBroken = false
   /** Uploads do not end. */
   isStuck = false
 
@@ -10,7 +13,11 @@ export class StandInBucket {
     const bytes = this.objects.get(key)
     if (!bytes) return null
     const part = range ? bytes.slice(range.offset, range.offset + range.length) : bytes
-    return { size: bytes.length, arrayBuffer: async () => part.slice().buffer }
+    const arrayBuffer = async () => {
+      if (this.areAllBroken || this.broken.has(key)) throw new Error('The stream did not see all expected bytes.')
+      return part.slice().buffer
+    }
+    return { size: bytes.length, arrayBuffer }
   }
 
   async put(key, bytes) {

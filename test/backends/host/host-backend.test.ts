@@ -13,8 +13,8 @@ const drops: (() => void)[] = []
 afterEach(() => drops.splice(0).forEach((drop) => drop()))
 afterEach(() => vi.restoreAllMocks())
 
-function open(change: (port: HostPort) => Partial<HostPort> = () => ({})) {
-  const host = createLocalHost()
+function open(change: (port: HostPort) => Partial<HostPort> = () => ({}), { isUser = false } = {}) {
+  const host = createLocalHost({ isUser })
   drops.push(host.drop)
   const kept: { memory: HostRecord } = { memory: {} }
   const backend = hostBackend({
@@ -284,6 +284,50 @@ describe('files that are copied to a host', () => {
   })
 })
 
+describe('the tree of a host', () => {
+  it('says which folders a command has locked, whose contents are not listed', async () => {
+    const { backend, root } = open(() => ({}), { isUser: true })
+    await backend.exec('mkdir d e; touch d/x e/y; chmod 0 d', T)
+    const shown = (await backend.tree()).map(({ path, type, isPartial = false }) => [path, type, isPartial])
+    expect(shown).toEqual([
+      [`${root}/d`, 'directory', true],
+      [`${root}/e`, 'directory', false],
+      [`${root}/e/y`, 'file', false],
+    ])
+  })
+
+  it('has folders that tools regenerate without their contents', async () => {
+    const { backend, root } = open()
+    await backend.exec('mkdir -p p/node_modules/a; touch p/node_modules/a/b p/node_modules/c p/d', T)
+    expect((await backend.tree()).map(({ path }) => path)).toEqual(
+      ['p', 'p/d', 'p/node_modules'].map((name) => `${root}/${name}`),
+    )
+  })
+
+  it('of more entries than an answer holds says that it is partial', async () => {
+    const { backend, root } = open()
+    await backend.exec(`mkdir d; cd d; seq -f '%0200g' 90000 | xargs touch`, { timeoutMs: 60_000 })
+    const [first, ...entries] = await backend.tree()
+    expect(first).toMatchObject({ path: root, isPartial: true })
+    expect(entries.length).toBeGreaterThan(40_000)
+    expect(entries.every(({ path }) => path === `${root}/d` || path.length === root.length + 203)).toBe(true)
+  })
+
+  it('has each name of a file, which is a file in its archive', async () => {
+    const { backend, root } = open()
+    await backend.exec('echo one > a; ln a b', T)
+    const seen: string[] = []
+    for await (const { path, kind } of backend.snapshot()) seen.push(`${kind} ${path.slice(root.length + 1)}`)
+    expect(seen.toSorted()).toEqual(['file a', 'file b'])
+  })
+})
+
+it('a workspace that a command has locked stays within reach', async () => {
+  const { backend, root } = open(() => ({}), { isUser: true })
+  await backend.exec(`echo one > a; chmod 0 ${root}`, T)
+  expect((await backend.exec('cat a; touch b; ls', T)).stdout).toBe('one\na\nb\n')
+})
+
 describe('clearing a host', () => {
   it('removes everything of the session but our own files', async () => {
     const { backend, root } = open()
@@ -292,6 +336,13 @@ describe('clearing a host', () => {
     await backend.clear()
     expect(await backend.tree()).toEqual([])
     expect((await backend.exec('pwd', T)).stderr).toBe('')
+  })
+
+  it('removes folders that a command has locked, of a user who may not look into them', async () => {
+    const { backend } = open(() => ({}), { isUser: true })
+    await backend.exec('mkdir -p d/e f; touch d/e/x f/y; chmod 500 d/e; chmod 0 d; chmod 500 f', T)
+    await backend.clear()
+    expect(await backend.tree()).toEqual([])
   })
 
   it('fails when files are left', async () => {

@@ -1,6 +1,6 @@
 import type { HostPort } from '#backends/host/host-port.ts'
 
-export function createLocalHost(): {
+export function createLocalHost(options?: { readonly isUser?: boolean }): {
   readonly port: HostPort
   readonly root: string
   readonly state: string

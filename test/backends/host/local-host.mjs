@@ -6,13 +6,18 @@ import { mkdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
-export function createLocalHost() {
+/** Runs a script of root as any other user: without the right to read and remove all files. */
+const asUser = ['--bounding-set=-dac_override,-dac_read_search', '--inh-caps=-dac_override,-dac_read_search']
+
+export function createLocalHost({ isUser = false } = {}) {
   const folder = mkdtempSync(join(tmpdir(), 'talaria-host-'))
   const root = join(folder, 'workspace')
   const port = {
     run: (script, timeoutMs) =>
       new Promise((resolve, reject) => {
-        const child = spawn('bash', ['--norc', '-c', script], {
+        const words = ['bash', '--norc', '-c', script]
+        const [program, ...rest] = isUser && process.getuid() === 0 ? ['setpriv', ...asUser, ...words] : words
+        const child = spawn(program, rest, {
           cwd: '/',
           env: { PATH: process.env.PATH },
           timeout: timeoutMs,

@@ -5,6 +5,7 @@ import type { Program, ProgramAnswer, ProgramEnd } from '#agent/core/program.ts'
 import { openPrograms } from '#backends/isolate/programs.ts'
 import { until } from '../../support/scripted-model.ts'
 import { bindings, inWorkspace } from '../support/workspace.ts'
+import { firstRows } from '#test/support/long.ts'
 
 const run = openPrograms({ loader: bindings.LOADER, tenantId: 'test' })
 const echo: Program['call'] = async (name, input) => ({ ok: { name, input } })
@@ -212,30 +213,38 @@ async function meanwhile<T>(work: () => Promise<T>): Promise<{ result: T; longes
 }
 
 describe('an endless command or loop', () => {
-  it.each([
+  const programs: readonly (readonly [name: string, source: string])[] = [
     ['a loop', 'while (true) {}'],
+    ['recursion that branches', 'const fib = (n) => (n < 2 ? n : fib(n - 1) + fib(n - 2))\nfib(100)'],
+    ['a generator', 'function* g() { for (;;) yield 1 }\n;[...g()]'],
+    ['a loop that waits for nothing', 'while (true) await null'],
+    ['one that catches its end', 'while (true) { try { while (true) {} } catch {} finally { for (;;); } }'],
+    ['promises', 'const f = () => Promise.resolve().then(f)\nawait f()'],
     ['a loop without a body', 'for (;;);'],
     ['do', 'do { var x = 1 } while (true)'],
     ['a loop in a function', 'function f() { while (true) {} }\nf()'],
     ['a loop in a callback', '[1].map(() => { for (;;) {} })'],
-    ['recursion that branches', 'const fib = (n) => (n < 2 ? n : fib(n - 1) + fib(n - 2))\nfib(100)'],
-    ['a generator', 'function* g() { for (;;) yield 1 }\n;[...g()]'],
     ['for of a generator', 'function* g() { yield 1; yield* g() }\nlet n = 0; for (const x of g()) n += x'],
-    ['a loop that waits for nothing', 'while (true) await null'],
     ['an async function that calls itself', 'async function f() { await null; return f() }\nawait f()'],
-    ['promises', 'const f = () => Promise.resolve().then(f)\nawait f()'],
     ['microtasks', 'const f = () => queueMicrotask(f)\nf()\nawait new Promise((go) => setTimeout(go, 1))'],
-    ['one that catches its end', 'while (true) { try { while (true) {} } catch {} finally { for (;;); } }'],
     ['one with another clock', 'Date.now = () => 0; globalThis.setTimeout = () => {}; function f() { for (;;); }\nf()'],
     ['a getter', 'const o = { get x() { for (;;); } }\no.x'],
     ['a static block', 'class A { static { for (;;); } }'],
-  ])('%s is ended, and others are answered meanwhile', { timeout: 60_000 }, async (what, source) => {
-    const { result, longest } = await meanwhile(() => running(source))
-    console.log(`${what}: longest wait of another session ${Math.round(longest)} ms`)
-    expect(result).toMatchObject({ status: 'error', error: expect.stringMatching(/^The code computed for|stack size/) })
-    // Ten times what it takes where nothing else runs, a tenth of what an open loop would take.
-    expect(longest).toBeLessThan(5_000)
-  })
+  ]
+  it.each(firstRows(6, programs))(
+    '%s is ended, and others are answered meanwhile',
+    { timeout: 60_000 },
+    async (what, source) => {
+      const { result, longest } = await meanwhile(() => running(source))
+      console.log(`${what}: longest wait of another session ${Math.round(longest)} ms`)
+      expect(result).toMatchObject({
+        status: 'error',
+        error: expect.stringMatching(/^The code computed for|stack size/),
+      })
+      // Ten times what it takes where nothing else runs, a tenth of what an open loop would take.
+      expect(longest).toBeLessThan(5_000)
+    },
+  )
 
   it.each([
     '/(a+)+$/.test("a".repeat(50) + "!")',

@@ -49,9 +49,15 @@ describe('a proof', () => {
     ['with a result that begins with pass', `${service}; dmarc=passed header.from=corp.test`],
     ['as the reason of a failure', `${service}; dmarc=fail reason="dmarc=pass" header.from=corp.test`],
     ['as a property', `${service}; spf=fail dmarc=pass header.from=corp.test`],
+    ['with two domains', `${service}; dmarc=pass header.from=corp.test header.from=evil.test`],
     ['without anything checked', `${service}; none`],
     ['with nothing', ''],
   ])('does not hold %s', (_name, header) => expect(provesSender([header], boss)).toBe(false))
+
+  it.each(['boss@corp.test:80', 'boss@corp.test/x', 'boss@c%6frp.test', 'boss@c\u043erp.test', 'boss@sub.corp.test'])(
+    'does not hold for %s',
+    (address) => expect(provesSender([`${service}; dmarc=pass header.from=corp.test`], address)).toBe(false),
+  )
 
   it('is only the first header', () => {
     const proof = `${service}; dmarc=pass header.from=corp.test`

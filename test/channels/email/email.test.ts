@@ -74,6 +74,22 @@ describe('email: receive', () => {
     })
   })
 
+  it.each([
+    ['in quotes', '"boss@corp.test" <anna@x.test>'],
+    ['without quotes', 'boss@corp.test <anna@x.test>'],
+    ['in encoded words', '=?utf-8?Q?boss=40corp.test?= <anna@x.test>'],
+    ['as a comment', '(boss@corp.test) anna@x.test'],
+  ])('does not name a sender by another address %s', async (_name, From) => {
+    const [event] = await receive({ From, 'Reply-To': 'boss@corp.test', Sender: 'boss@corp.test' })
+    const address = { chat: 'anna@x.test' }
+    expect(event).toMatchObject({ sender: { id: 'anna@x.test', name: 'anna@x.test' }, address })
+  })
+
+  it('takes letters that only look alike for other addresses', async () => {
+    const [event] = await receive({ From: 'mar\u212a@x.test' })
+    expect(event).toMatchObject({ sender: { id: 'mar\u212a@x.test' } })
+  })
+
   it('passes a command on without the subject', async () => {
     expect(await receive({}, '/status')).toEqual([expect.objectContaining({ text: '/status' })])
   })
@@ -136,6 +152,24 @@ describe('email: receive', () => {
       { 'Authentication-Results': passed.replace('dmarc=pass', 'dmarc=fail') },
     ],
     ['a pass for another domain', { From: 'boss@corp.test' }],
+    ['a group', { From: 'Corp: anna@x.test;' }],
+    ['an empty group before the sender', { From: 'undisclosed:;, anna@x.test' }],
+    ['a route', { From: '<@x.test:boss@corp.test>' }],
+    ['an address in encoded words', { From: '=?utf-8?Q?anna=40x.test?=' }],
+    ['a comment within the address', { From: 'boss(@x.test)@corp.test' }],
+    ['an address in quotes before the domain', { From: '"boss@corp.test"@x.test' }],
+    ['an address behind the first', { From: '<anna@x.test> boss@corp.test' }],
+    ['an address within another', { From: '<boss@corp.test <anna@x.test>>' }],
+    ['a second header behind a bare return', { From: 'anna@x.test\rFrom: boss@corp.test' }],
+    ['a folded list', { From: 'boss@corp.test,\r\n anna@x.test' }],
+    [
+      'a check that another header repeats',
+      { 'Authentication-Results': undefined, 'ARC-Authentication-Results': `i=1; ${passed}` },
+    ],
+    [
+      'a check in encoded words',
+      { 'Authentication-Results': '=?utf-8?Q?mx.cloudflare.net?=; dmarc=pass header.from=x.test' },
+    ],
     ['two senders', { From: 'anna@x.test\r\nFrom: boss@corp.test' }],
     ['two senders, the other first', { From: 'boss@corp.test\r\nFrom: anna@x.test' }],
     ['two addresses of one sender', { From: 'anna@x.test, boss@corp.test' }],

@@ -23,6 +23,7 @@ const textLimit = { max: 500, unit: 'utf8' } as const
 
 export const formpost: Channel = {
   platform: 'formpost',
+  name: 'Formpost',
   apiBase: { variable: 'FORMPOST_API_BASE', url: 'https://formpost.test' },
   secrets: {
     access_token: { shape, hint: 'Opens the API.' },

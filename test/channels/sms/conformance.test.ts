@@ -1,9 +1,8 @@
 import { expect } from 'vitest'
-import { computeHmac } from '#channels/hmac.ts'
 import { sms } from '#channels/sms/sms.ts'
 import { fetchForeign } from '../../support/fetch-foreign.ts'
 import type { Override } from '../../support/json-api.ts'
-import { createTwilioApi, twilioError, twilioFile } from '../../support/twilio-api.ts'
+import { createTwilioApi, signTwilioForm, twilioError, twilioFile } from '../../support/twilio-api.ts'
 import { type ApiFailure, testChannel } from '../conformance.ts'
 
 const webhookUrl = 'https://talaria.test/webhooks/sms/ch_1'
@@ -108,21 +107,7 @@ testChannel(() => {
         ProfileName: message?.sender.name ?? '',
         Body: message?.text ?? '',
       }),
-    sign: async (body, { secrets }) => {
-      const fields = [...new URLSearchParams(new TextDecoder().decode(body))]
-      const names = [...new Set(fields.map(([name]) => name))].toSorted()
-      const values = names.flatMap((name) =>
-        [...new Set(fields.flatMap(([one, value]) => (one === name ? [value] : [])))]
-          .toSorted()
-          .map((value) => name + value),
-      )
-      const signed = new TextEncoder().encode(webhookUrl + values.join(''))
-      return {
-        'x-twilio-signature': btoa(
-          String.fromCodePoint(...(await computeHmac('SHA-1', secrets['auth_token'] ?? '', signed))),
-        ),
-      }
-    },
+    sign: (body, { secrets }) => signTwilioForm(webhookUrl, body, secrets['auth_token'] ?? ''),
     handshakes: [],
     api: { failNext: (failure) => api.overrideNext(failures[failure]), texts: () => api.texts },
   }

@@ -189,6 +189,34 @@ describe('what narrows a search', () => {
     expect(await found('picnic tag:')).toHaveLength(2)
   })
 
+  it('is all that there is: filters alone list their sessions, those that changed last first', async () => {
+    const { store, found } = await createCorpus({ plain: createPage(1, ['hello'], { at: on('2025-06-01') }) })
+    const facets = { messages: 2, calls: 1, tools: { terminal: 1 } }
+    const append = (id: string, day: string, fields: object) =>
+      store.append(createRecord(id, { tags: ['food'], updatedAt: on(day), ...fields }), [
+        createPage(1, [userText('early'), 'begun'], { at: on('2025-05-01') }),
+        createPage(2, [userText('late'), `ended ${id}`], { at: on(day) }),
+      ])
+    await append('one', '2025-06-02', { facets })
+    await append('two', '2025-06-03', { source: 'telegram' })
+    await append('child', '2025-06-04', { source: 'subagent' })
+    expect(await found('tag:food')).toEqual(['two', 'one'])
+    expect(await found('tag:food tool:terminal')).toEqual(['one'])
+    expect(await found('source:telegram')).toEqual(['two'])
+    expect(await found('session:one')).toEqual(['one'])
+    expect(await found('after:2025-06-02')).toEqual(['two', 'one'])
+    expect(await found('tag:food before:2025-06-02')).toEqual(['two', 'one'])
+    expect(await found('before:2025-06-02')).toEqual(['two', 'one', 'plain'])
+    expect((await store.search('tag:food', 20, 'oldest')).map((hit) => hit.session_id)).toEqual(['one', 'two'])
+    expect(await store.search('tag:food', 1)).toMatchObject([
+      { session_id: 'two', role: 'assistant', snippet: 'ended two' },
+    ])
+    expect(await store.search('tag:food role:user', 1)).toMatchObject([{ role: 'user', snippet: 'late' }])
+    const other = createD1History(database, newTenant())
+    for (const query of ['tag:none', 'role:user', 'tag:food -late', '(((']) expect(await found(query)).toEqual([])
+    expect(await other.search('tag:food', 20)).toEqual([])
+  })
+
   it('is a quote or a minus, whatever else is said', async () => {
     const { found } = await createCorpus({
       one: createPage(1, ['red apple pie']),

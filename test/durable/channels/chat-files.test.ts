@@ -1,7 +1,9 @@
+import { encodeBase64Bytes } from '#agent/core/base64.ts'
+import { lines, pdfWith } from '#test/backends/support/pdf.ts'
 import { channelSettings } from '#channels/settings.ts'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createConnections } from '#db/channel-connections.ts'
-import { calls, Gate, says, until } from '../../support/scripted-model.ts'
+import { calls, Gate, model, says, until } from '../../support/scripted-model.ts'
 import {
   bert,
   type ChatFixture,
@@ -83,6 +85,50 @@ describe('a message with files', () => {
     expect(contentOf(chat)).toContain('a,b\\n1,2')
     expect(contentOf(chat)).not.toContain('..')
     expect(contentOf(chat)).toContain('(audio/mpeg)')
+  })
+
+  const documentOf = (id: string, name: string, type: string) => ({
+    text: undefined,
+    caption: 'sum it up',
+    document: { file_id: id, file_name: name, mime_type: type },
+  })
+
+  it('gives a PDF as such to a model that takes it, and its text to others', async () => {
+    const { key } = await newTenant()
+    const chat = await createChat([says('By text.')], {}, key)
+    const bytes = await pdfWith([lines('Annual report')])
+    chat.api.files.set('pdf-1', bytes)
+    await receiveMessage(chat, '', documentOf('pdf-1', 'report.pdf', 'application/pdf'))
+    await chat.api.waitForText('By text.')
+    expect(contentOf(chat)).toMatch(/report\.pdf \(application\/pdf\).*Annual report/)
+    const reader = model([says('As a file.')], 'gpt-4o-for-chat-pdf')
+    await call('PATCH', '/api/settings', { key, body: { model: { default: reader.id } } })
+    await receiveMessage(chat, 'once more', { message_id: 9 })
+    await chat.api.waitForText('As a file.')
+    expect(reader.requestTexts[0]).toContain(`data:application/pdf;base64,${encodeBase64Bytes(bytes)}`)
+    expect(reader.requestTexts[0]).not.toContain('Annual report')
+  })
+
+  it('shows what documents contain up to a budget, in their own encodings, and why one cannot be read', async () => {
+    const chat = await createChat([says('One.'), says('Two.'), says('Three.')])
+    chat.api.files.set(
+      'csv',
+      Uint8Array.from('Stra\u00dfe;M\u00fcller\n', (char) => char.charCodeAt(0)),
+    )
+    chat.api.files.set('log', bytesOf('x'.repeat(70_000)))
+    chat.api.files.set(
+      'zip',
+      Uint8Array.from('PK\x03\x04\0\0PK\x01\x02\0\0\0\0\x01\0\0', (char) => char.charCodeAt(0)),
+    )
+    await receiveMessage(chat, '', documentOf('csv', 'a.csv', 'text/comma-separated-values'))
+    await chat.api.waitForText('One.')
+    expect(contentOf(chat)).toContain('Straße;Müller')
+    await receiveMessage(chat, '', { ...documentOf('log', 'a.log', 'application/octet-stream'), message_id: 9 })
+    await chat.api.waitForText('Two.')
+    expect(contentOf(chat)).toMatch(/x{60000}\\n\[10000 more characters of uploads/)
+    await receiveMessage(chat, '', { ...documentOf('zip', 'a.zip', 'application/zip'), message_id: 10 })
+    await chat.api.waitForText('Three.')
+    expect(contentOf(chat)).toContain('protected by a password')
   })
 
   it('shows the model what a voice message says, and no binary', async () => {

@@ -5,16 +5,17 @@ import { afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
 import { calls, model, says, until } from '../../support/scripted-model.ts'
 import { applyMigrations, bindings, call, newSession, newTenant } from '../../worker/client.ts'
 import { objectOf } from '../support/object.ts'
+import { isLong } from '#test/support/long.ts'
 
 beforeAll(applyMigrations)
 afterEach(() => void vi.restoreAllMocks())
 
-const sessionCount = 100
+const sessionCount = isLong ? 100 : 40
 /** A call of the scripted model costs 0.01 for its 10 tokens of output; a lost one costs its prompt. */
 const prices = { input: 2, cached_read: 0, output: 1_000 }
 const maxCalls = 30
 
-/** Starts a turn in each of 100 sessions that would call the model ten times, under a limit of 30 calls together. */
+/** Starts a turn in each session, which would call the model ten times, under a limit of 30 calls together. */
 async function startTurns() {
   const { id: tenantId, key } = await newTenant()
   const scripted = model((_asked, n) => (n % 10 === 9 ? says('done') : calls({ name: 'todo', input: {} })))
@@ -26,7 +27,9 @@ async function startTurns() {
   await call('PATCH', '/api/settings', { key, body: settings })
   const ids = await Promise.all(Array.from({ length: sessionCount }, async () => (await newSession({}, key)).id))
   const start = (id: string) => call('POST', `/api/sessions/${id}/steer`, { key, body: { input: 'go' } })
-  await Promise.all(ids.map((id) => start(id).catch(() => undefined)))
+  const started = await Promise.all(ids.map((id) => start(id).catch(() => undefined)))
+  // On a busy machine the first turns may have spent all before the last ones begin.
+  const refused = ids.filter((_id, at) => started[at]?.status === 429)
   const wake = (id: string) => runDurableObjectAlarm(objectOf(id, tenantId)).catch(() => undefined)
   const statusOf = async (id: string) => (await call('GET', `/api/sessions/${id}`, { key })).body['status']
   /** Rings the alarms until every session rests. */
@@ -37,10 +40,10 @@ async function startTurns() {
       await Promise.all(open.map(wake))
       return open.length === 0
     })
-  return { tenantId, key, ids, scripted, finish }
+  return { tenantId, key, ids, refused, scripted, finish }
 }
 
-const exitReasons = async (ids: readonly string[], key: string) => {
+const exitReasons = async (ids: readonly string[], refused: readonly string[], key: string) => {
   const reasons = await Promise.all(
     ids.map(async (id) => {
       const { body } = await call<{ data: { source?: string; content: string }[] }>(
@@ -48,7 +51,8 @@ const exitReasons = async (ids: readonly string[], key: string) => {
         `/api/sessions/${id}/messages`,
         { key },
       )
-      return String(body.data.at(-1)?.content).includes('The limit usd_per_day is reached.') ? 'limit' : 'answered'
+      const isStopped = String(body.data.at(-1)?.content).includes('The limit usd_per_day is reached.')
+      return isStopped || refused.includes(id) ? 'limit' : 'answered'
     }),
   )
   return Object.groupBy(reasons, (reason) => reason)
@@ -56,14 +60,14 @@ const exitReasons = async (ids: readonly string[], key: string) => {
 
 const tenantObject = (tenantId: string) => bindings.TENANT.getByName(`t/${tenantId}`)
 
-describe('100 parallel turns at the limit of a day', () => {
+describe(`${sessionCount} parallel turns at the limit of a day`, () => {
   it('make no more calls than the limit has room for', async () => {
-    const { tenantId, key, ids, scripted, finish } = await startTurns()
+    const { tenantId, key, ids, refused: early, scripted, finish } = await startTurns()
     await evictDurableObject(tenantObject(tenantId)).catch(() => undefined)
     await finish()
     expect(scripted.requests.length).toBe(maxCalls)
-    const { limit = [], answered = [] } = await exitReasons(ids, key)
-    expect([limit.length >= 90, limit.length + answered.length]).toEqual([true, sessionCount])
+    const { limit = [], answered = [] } = await exitReasons(ids, early, key)
+    expect([limit.length >= sessionCount - 10, limit.length + answered.length]).toEqual([true, sessionCount])
     const refused = await call('POST', `/api/sessions/${ids[0]}/chat`, { key, body: { input: 'more' } })
     expect([refused.status, refused.body]).toEqual([
       429,
@@ -75,7 +79,7 @@ describe('100 parallel turns at the limit of a day', () => {
 
   it('exceed it by at most one call a session when sessions and the tenant are killed', async () => {
     for (const method of ['warn', 'error'] as const) vi.spyOn(console, method).mockImplementation(() => undefined)
-    const { tenantId, key, ids, scripted, finish } = await startTurns()
+    const { tenantId, key, ids, refused: early, scripted, finish } = await startTurns()
     const kill = (stub: DurableObjectStub) =>
       runInDurableObject(stub, (_object, state) => state.abort('killed by a test')).catch(() => undefined)
     let [kills, seed] = [0, 7]
@@ -88,10 +92,10 @@ describe('100 parallel turns at the limit of a day', () => {
       await Promise.all(victims.map((id) => runDurableObjectAlarm(objectOf(id, tenantId)).catch(() => undefined)))
     }
     await finish()
-    expect(kills).toBeGreaterThan(50)
+    expect(kills).toBeGreaterThan(sessionCount / 2)
     // Some calls were lost with their answers, and count as their prompt.
     expect(scripted.requests.length).toBeLessThanOrEqual(maxCalls + sessionCount)
-    const { limit = [] } = await exitReasons(ids, key)
+    const { limit = [] } = await exitReasons(ids, early, key)
     expect(limit.length).toBeGreaterThan(0)
     const before = scripted.requests.length
     const refused = await call('POST', `/api/sessions/${ids[1]}/chat`, { key, body: { input: 'more' } })

@@ -164,6 +164,35 @@ describe('a turn on a host', () => {
       expect((await session.exec('cat node_modules/x; ls', T)).stdout).toBe('1\nnode_modules\n')
     }))
 
+  it('lists files that the host could not read, and does not change them', () =>
+    onHost(async ({ life, host }) => {
+      const locked: PortableBackend = {
+        ...host,
+        snapshot: (wanted = () => true) => host.snapshot((path) => !path.endsWith('locked') && wanted(path)),
+      }
+      const session = life(locked)
+      await session.userFiles.write('locked', bytes('0'))
+      await session.userFiles.write('a', bytes('0'))
+      session.begin('run1')
+      await session.exec('rm locked; rm a', T)
+      expect(await back(session)).toMatchObject({ restored: ['/workspace/a'], left: ['/workspace/locked'] })
+    }))
+
+  it('removes nothing when the files before it were not all listed', () =>
+    onHost(async ({ life, host }) => {
+      const root = { path: '/workspace', type: 'directory', size: 0, modified: 0, isPartial: true } as const
+      const partial: PortableBackend = {
+        ...host,
+        tree: async () => [root, ...(await host.tree()).filter(({ path }) => !path.endsWith('unlisted'))],
+      }
+      await host.files.write('unlisted', bytes('0'))
+      const [before, after] = [life(partial), life()]
+      before.begin('run1')
+      await before.exec('echo 1 > a', T)
+      expect(await back(after)).toMatchObject({ restored: [], left: ['/workspace'] })
+      expect(await host.files.stat('unlisted')).toBeDefined()
+    }))
+
   it('lists later changes', () =>
     onHost(async ({ life }) => {
       const session = life()

@@ -129,8 +129,32 @@ describe('a transfer plan', () => {
     const tree = [file('/w/node_modules/a/i.js', 1), file('/w/node_modules/b.js', 2), file('/w/package.json', 3)]
     expect(planTransfer(tree)).toEqual({
       paths: new Set(['/w/package.json']),
-      skipped: [{ path: '/w/node_modules', bytes: 3 }],
+      skipped: [{ path: '/w/node_modules', bytes: undefined }],
     })
+  })
+
+  it('leaves folders whose contents are not all listed, and names that are not text, and tells of them', () => {
+    const locked = { path: '/w/d', type: 'directory', size: 0, modified: 1, isPartial: true } as const
+    const git = [file('/w/p/.git/HEAD', 1), { ...locked, path: '/w/p/.git/objects' }]
+    expect(planTransfer([locked, ...git, file('/w/n\uFFFD', 3), file('/w/x', 1)])).toEqual({
+      paths: new Set(['/w/x']),
+      skipped: ['/w/d', '/w/n\uFFFD', '/w/p/.git'].map((path) => ({ path, bytes: undefined })),
+    })
+  })
+
+  it('is told without the files that the host could not read', async () => {
+    const [from, to] = [memoryBackend('http'), memoryBackend('virtual')]
+    from.put('a', bytes('a'))
+    from.put('locked', bytes('b'))
+    const { snapshot } = from.backend
+    const unreadable = {
+      ...from.backend,
+      async *snapshot(wanted?: (path: string) => boolean) {
+        for await (const entry of snapshot(wanted)) if (!entry.path.endsWith('locked')) yield entry
+      },
+    }
+    expect(await moveFiles(unreadable, to.backend)).toEqual([{ path: '/workspace/locked', bytes: 1 }])
+    expect(text(await to.backend.files.read('/tmp/left-behind.txt'))).toBe('/workspace/locked\t1 bytes\n')
   })
 
   it('maps paths and links to the workspace of the other backend', async () => {
@@ -233,7 +257,7 @@ describe('a session', () => {
     state.wanted = 'http'
     const first = await backend.exec('ls', { timeoutMs: 1 })
     expect(first.stderr).toContain('moved from virtual to http without /workspace/node_modules')
-    expect(text(await backend.files.read('/tmp/left-behind.txt'))).toBe('/workspace/node_modules\t1 bytes\n')
+    expect(text(await backend.files.read('/tmp/left-behind.txt'))).toBe('/workspace/node_modules\n')
     expect((await backend.exec('ls', { timeoutMs: 1 })).stderr).toBe('')
   })
 

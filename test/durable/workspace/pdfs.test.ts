@@ -3,7 +3,7 @@
 import { describe, expect, it } from 'vitest'
 import type { Message, TextPart } from '#agent/core/message.ts'
 import { imageCopier } from '#durable/workspace/attachments.ts'
-import { joinTexts, loadPdfs, storePdf } from '#durable/workspace/pdfs.ts'
+import { loadPdfs, storePdf } from '#durable/workspace/pdfs.ts'
 
 function createBucket() {
   const objects = new Map<string, string>()
@@ -73,15 +73,13 @@ describe('loadPdfs', () => {
 
 it('copies files for a fork, which outlives the session', async () => {
   const { blobs, objects } = createBucket()
-  const message = await storeMessage(blobs, 1)
+  const stored = await storeMessage(blobs, 1)
+  objects.set(`${prefix}sent`, 'c2VudA==')
+  const sent = { kind: 'file' as const, at: 0, data: `blob:${prefix}sent` }
+  const message = { ...stored, content: [...stored.content, { type: 'text', text: 'a.txt', sent }] } as Message
   const copied = await imageCopier(blobs, { tenantId: 'one', sessionId: 'fork' })(message)
   expect((copied.content[0] as TextPart).pdf?.data).toContain('fork')
+  expect((copied.content[1] as TextPart).sent).toMatchObject({ data: expect.stringMatching(/^blob:.*fork.*sent$/) })
   for (const key of objects.keys()) if (!key.includes('fork')) objects.delete(key)
   expect((await loadPdfs([copied], { blobs, within, contextWindow: 1e6 })).map(isLoaded)).toEqual([true])
-})
-
-it('joins texts, and keeps those of files apart', () => {
-  const text = (value: string): TextPart => ({ type: 'text', text: value })
-  const pdf = { ...text('p'), pdf: { name: 'a', pages: 1, data: 'blob:x' } }
-  expect(joinTexts([text('a'), text('b'), pdf, text('c'), text('d')])).toEqual([text('ab'), pdf, text('cd')])
 })

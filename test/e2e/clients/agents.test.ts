@@ -1,6 +1,6 @@
 /** Tests the Agents SDK of OpenAI, unmodified. */
 
-import { Agent, OpenAIProvider, Runner, setTracingDisabled, tool } from '@openai/agents'
+import { Agent, OpenAIConversationsSession, OpenAIProvider, Runner, setTracingDisabled, tool } from '@openai/agents'
 import OpenAI from 'openai'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import * as z from 'zod'
@@ -115,4 +115,39 @@ it('goes on by the id of the previous response', async () => {
   const second = await runner.run(agent, '[[echo]] and tomorrow', { previousResponseId })
   expect(second.finalOutput).toBe('and tomorrow')
   await expectResults(exchanges, ['sunny in Bonn', 'sunny in Rome'])
+})
+
+describe('a conversation of the server', () => {
+  const start = () => {
+    const { exchanges, fetch: send } = recordedFetch()
+    const client = new OpenAI({ baseURL, apiKey, fetch: send, maxRetries: 0 })
+    const runner = new Runner({ modelProvider: new OpenAIProvider({ openAIClient: client }), tracingDisabled: true })
+    return { exchanges, runner, session: new OpenAIConversationsSession({ client }) }
+  }
+  const user = (text: string) => ({ type: 'message' as const, role: 'user' as const, content: text })
+  const textsOf = (items: readonly object[]) =>
+    items.map((item) => JSON.stringify((item as { content?: unknown }).content))
+
+  it('gives up the items that were added last, one by one', async () => {
+    const { session } = start()
+    await session.addItems([user('one'), user('two')])
+    await session.addItems([user('three')])
+    for (const word of ['three', 'two', 'one']) {
+      expect(JSON.stringify(await session.popItem())).toContain(word)
+      expect(textsOf(await session.getItems()).join()).not.toContain(word)
+    }
+    expect(await session.getItems()).toEqual([])
+    expect(await session.popItem()).toBeUndefined()
+  })
+
+  it('goes on after items were added and taken back', async () => {
+    const { exchanges, runner, session } = start()
+    const agent = new Agent({ name: 'Assistant', model: 'talaria' })
+    expect((await runner.run(agent, '[[echo]] first', { session })).finalOutput).toBe('first')
+    await session.addItems([user('never mind')])
+    expect(JSON.stringify(await session.popItem())).toContain('never mind')
+    expect((await runner.run(agent, '[[echo]] second', { session })).finalOutput).toBe('second')
+    expect(textsOf(await session.getItems()).join()).not.toContain('never mind')
+    expect(exchanges.every(({ status }) => status === 200)).toBe(true)
+  })
 })

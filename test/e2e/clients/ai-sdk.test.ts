@@ -118,3 +118,52 @@ describe.each(providers)('%s', (_, modelOf) => {
     await expect(failed).rejects.toMatchObject({ statusCode: 404, message: expect.stringContaining('nobody/nothing') })
   })
 })
+
+describe('an approval of a tool of the agent, by @ai-sdk/openai', () => {
+  const prompt = (say: string) => `[[call terminal {"command":"rm -rf build"} then say ${say}]]`
+  const ask = (content: string): ModelMessage[] => [{ role: 'user', content }]
+  const decide = (parts: readonly { readonly type: string }[], approved: boolean): ModelMessage => {
+    const requests = parts.filter((part) => part.type === 'tool-approval-request')
+    const content = requests.map((request) => ({
+      type: 'tool-approval-response' as const,
+      approvalId: (request as unknown as { readonly approvalId: string }).approvalId,
+      approved,
+      // Only such answers reach the provider.
+      providerExecuted: true,
+    }))
+    expect(content).toHaveLength(1)
+    return { role: 'tool', content }
+  }
+
+  it.each([
+    ['given', true],
+    ['refused', false],
+  ])('is %s once, and the conversation goes on behind it', async (_, approved) => {
+    const { exchanges, fetch: send } = recordedFetch()
+    const model = createOpenAI({ baseURL, apiKey, fetch: send })('talaria')
+    const messages = ask(prompt('removed'))
+    const first = await generateText({ model, messages })
+    messages.push(...first.response.messages, decide(first.content, approved))
+    const second = await generateText({ model, messages })
+    expect(second.text).toBe('removed')
+    expect(second.content.map(({ type }) => type)).not.toContain('tool-approval-request')
+    messages.push(...second.response.messages, ...ask('[[echo]] and then'))
+    const third = await generateText({ model, messages })
+    expect(third.text).toBe('and then')
+    expect(new Set(exchanges.map(({ session }) => session)).size).toBe(1)
+    // The third request repeats both decisions of the conversation as history.
+    expect(JSON.stringify(exchanges.at(-1)?.body)).toContain('mcp_approval_response')
+  })
+
+  it('is given within streams', async () => {
+    const { fetch: send } = recordedFetch()
+    const model = createOpenAI({ baseURL, apiKey, fetch: send })('talaria')
+    const messages = ask(prompt('removed again'))
+    const first = streamText({ model, messages })
+    messages.push(...(await first.response).messages, decide(await first.content, true))
+    const second = streamText({ model, messages })
+    expect(await second.text).toBe('removed again')
+    messages.push(...(await second.response).messages, ...ask('[[echo]] and then'))
+    expect(await streamText({ model, messages }).text).toBe('and then')
+  })
+})

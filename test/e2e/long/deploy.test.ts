@@ -1,6 +1,6 @@
 /** Tests `npm run deploy` with accounts that lack something, that failed before, or that another machine has set up. */
 
-import { readFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { api, createAccount, deploy, deployed, facts, folder, uploads } from '../support/deployment.ts'
@@ -80,5 +80,16 @@ describe('npm run deploy', { timeout: 600_000 }, () => {
     const moved = await deploy(['--jurisdiction', 'us', '--dry-run'])
     expect(moved.code).toBe(1)
     expect(moved.output).toMatch(/is in eu, which cannot be changed/)
+  })
+
+  it('creates a bucket for the backups of each night when they have a passphrase', async () => {
+    await createAccount()
+    writeFileSync(join(folder, '.deploy.vars'), 'BACKUP_PASSPHRASE=correct horse battery\n')
+    const { code, output } = await deploy()
+    expect(code, output).toBe(0)
+    expect(output).toMatch(/talaria-blobs created, talaria-backups created/)
+    const { metadata, secrets } = deployed()
+    expect(secrets['BACKUP_PASSPHRASE']).toBe('correct horse battery')
+    expect(JSON.stringify(metadata)).toMatch(/"BACKUPS"[^}]*talaria-backups|talaria-backups[^}]*"BACKUPS"/)
   })
 })

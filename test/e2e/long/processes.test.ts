@@ -1,4 +1,4 @@
-/** Tests that background processes on a real host survive two killed servers. `npm run chaos` runs it. */
+/** Tests that background processes on a real host survive killed servers, and start once. `npm run chaos` runs it. */
 
 import { readdirSync, readFileSync } from 'node:fs'
 import { afterAll, describe, expect, it } from 'vitest'
@@ -86,5 +86,31 @@ describe.skipIf(!hasBubblewrap)('background processes on the http backend (needs
       (count) => count === 0,
     )
     await third.server.kill()
+  }, 240_000)
+
+  it('are started once when the server is killed during the start', async () => {
+    const first = await start({ FAILPOINTS: 'during-tool=hang@1' })
+    const session = await first.client.newSession()
+    const input = terminal({ command: 'echo started >> count; sleep 98764' })
+    await first.client.post(`/api/sessions/${session}/steer`, { input })
+    await first.server.printed('FP:during-tool')
+    await eventually(() => runningLike('sleep 98764'), Boolean)
+    await first.server.kill()
+
+    const { client } = await start()
+    const messages = await eventually(
+      () => client.messages(session),
+      (found) => found.at(-1)?.role === 'assistant' && found.at(-1)?.content === 'ok',
+      patienceMs,
+    )
+    const result = messages.find(({ role }) => role === 'tool')?.content
+    expect(JSON.parse(String(result))).toMatchObject({ session_id: expect.stringMatching(/^proc_/), exit_code: 0 })
+    expect((await client.get(`/api/sessions/${session}/files/count`)).text).toBe('started\n')
+    expect(runningLike('sleep 98764')).toBe(1)
+    await client.send('DELETE', `/api/sessions/${session}`)
+    await eventually(
+      () => runningLike('sleep 98764'),
+      (count) => count === 0,
+    )
   }, 240_000)
 })

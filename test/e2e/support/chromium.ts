@@ -5,15 +5,50 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
-import { chromium as playwright, type Browser } from 'playwright-core'
-import { findChromium, headlessFlags } from '../../../scripts/lib/chromium.mjs'
+import { chromium as playwright, type Browser, type Locator } from 'playwright-core'
+import { headlessFlags } from '../../../scripts/lib/chromium.mjs'
+import { testBrowser } from '../../support/test-browser.ts'
 
-/** The path of the preferred browser. */
-export const chromium = findChromium()
+export { chromium } from '../../support/test-browser.ts'
 
 /** Starts the browser for Playwright. */
-export const launchBrowser = (more: readonly string[] = [], path = chromium): Promise<Browser> =>
+export const launchBrowser = (more: readonly string[] = [], path = testBrowser): Promise<Browser> =>
   playwright.launch({ executablePath: path ?? '', args: ['--no-sandbox', '--disable-gpu', ...more] })
+
+export type Box = { readonly x: number; readonly y: number; readonly width: number; readonly height: number }
+type Drawn = { readonly isConnected: boolean; getBoundingClientRect(): Box }
+declare const requestAnimationFrame: (next: (time: number) => void) => number
+
+/**
+ * Reads where elements stand, all at one moment and after two frames in which none of them moved. Boxes that are read
+ * one after the other cannot be compared, because the page may scroll between.
+ */
+export async function readBoxes<const Found extends readonly Locator[]>(
+  ...found: Found
+): Promise<{ readonly [At in keyof Found]: Box }> {
+  for (;;) {
+    const elements = await Promise.all(found.map((one) => one.elementHandle()))
+    const boxes = await found[0]?.page().evaluate(readSettledBoxes, elements)
+    if (boxes) return boxes as unknown as { readonly [At in keyof Found]: Box }
+  }
+}
+
+/** Runs in the page. Undefined: an element was replaced meanwhile. */
+async function readSettledBoxes(elements: readonly unknown[]): Promise<readonly Box[] | undefined> {
+  const drawn = elements as readonly Drawn[]
+  let before = ''
+  for (;;) {
+    await new Promise(requestAnimationFrame)
+    if (!drawn.every((element) => element.isConnected)) return undefined
+    const boxes = drawn.map((element) => {
+      const { x, y, width, height } = element.getBoundingClientRect()
+      return { x, y, width, height }
+    })
+    const now = JSON.stringify(boxes)
+    if (now === before) return boxes
+    before = now
+  }
+}
 
 type Params = Record<string, unknown>
 type Incoming = { readonly id?: number; readonly method?: string; readonly params?: Params; readonly result?: Params }
@@ -33,7 +68,9 @@ export type Page = {
   readonly setScheme: (scheme: 'light' | 'dark') => Promise<void>
 }
 
-export async function openBrowser(path: string): Promise<{ newPage: () => Promise<Page>; close: () => void }> {
+export async function openBrowser(
+  path = testBrowser ?? '',
+): Promise<{ newPage: () => Promise<Page>; close: () => void }> {
   const folder = mkdtempSync(join(tmpdir(), 'talaria-chromium-'))
   const options = [...headlessFlags, '--no-sandbox', '--window-size=1300,900', `--user-data-dir=${folder}`]
   const pipes = ['ignore', 'ignore', 'pipe', 'pipe', 'pipe'] as const

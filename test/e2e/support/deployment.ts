@@ -6,7 +6,7 @@ import { basename, join } from 'node:path'
 import { tmpdir } from 'node:os'
 import { afterEach, beforeEach } from 'vitest'
 import { apiToken, CloudflareApi } from './cloudflare-api.ts'
-import { root } from './server.ts'
+import { compileCache, root } from './server.ts'
 
 /** The folder in which the command keeps what it learned. */
 export let folder: string
@@ -28,6 +28,7 @@ export async function deploy(args: readonly string[] = [], env: Record<string, s
     env: {
       PATH: process.env['PATH'] ?? '',
       HOME: folder,
+      ...compileCache,
       CLOUDFLARE_API_BASE_URL: `${api.url}/client/v4`,
       CLOUDFLARE_API_TOKEN: apiToken,
       WORKERS_DEV: api.url,

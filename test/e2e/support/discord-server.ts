@@ -17,7 +17,7 @@ export type GatewayLink = {
 
 type Posted = { readonly channel: string; readonly content: string }
 
-export async function startDiscord(token: string) {
+export async function startDiscord(token: string, onPort = 0) {
   const posted: Posted[] = []
   const links: GatewayLink[] = []
   const refused: string[] = []
@@ -62,7 +62,7 @@ export async function startDiscord(token: string) {
     links.push(link)
     link.send({ op: 10, d: { heartbeat_interval: 41_250 } })
   })
-  await new Promise<void>((resolve) => http.listen(0, '127.0.0.1', resolve))
+  await new Promise<void>((resolve) => http.listen(onPort, '127.0.0.1', resolve))
   return {
     url: `http://127.0.0.1:${(http.address() as AddressInfo).port}`,
     posted,

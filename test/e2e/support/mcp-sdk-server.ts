@@ -24,6 +24,8 @@ export type SdkServer = {
   readonly more: string[]
   /** The description of the tool `echo`. */
   description: string
+  /** Whether `count` ends at its next step. */
+  isCountedOut: boolean
   readonly close: () => void
 }
 
@@ -32,14 +34,16 @@ export const onePixel =
   'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=='
 
 async function countSlowly(
-  record: Pick<SdkServer, 'cancelled'>,
+  record: Pick<SdkServer, 'cancelled' | 'isCountedOut'>,
   steps: number,
   { mcpReq }: ServerContext,
 ): Promise<CallToolResult> {
   const { _meta: meta } = mcpReq
   const progressToken = meta?.progressToken
   mcpReq.signal.addEventListener('abort', () => record.cancelled.push('count'))
-  for (let progress = 1; progress <= steps; progress++) {
+  let progress = 0
+  while (progress < steps && !record.isCountedOut) {
+    progress++
     await delay(100)
     if (progressToken !== undefined)
       await mcpReq.notify({
@@ -47,7 +51,7 @@ async function countSlowly(
         params: { progressToken, progress, total: steps, message: `step ${progress}` },
       })
   }
-  return text(`counted to ${steps}`)
+  return text(`counted to ${progress}`)
 }
 
 const nameForm = {
@@ -124,6 +128,7 @@ const newRecord = (): { -readonly [Name in keyof SdkServer]: SdkServer[Name] } =
   cancelled: [],
   more: [],
   description: 'Repeats a text.',
+  isCountedOut: false,
   close: () => undefined,
 })
 

@@ -13,6 +13,8 @@ import { fileURLToPath } from 'node:url'
 import { killGroup, runtimeOf } from './processes.ts'
 
 export const root = dirname(dirname(dirname(dirname(fileURLToPath(import.meta.url)))))
+/** Compiled programs, which the commands of all tests share: most of the start of wrangler is compiling it. */
+export const compileCache = { NODE_COMPILE_CACHE: join(root, '.wrangler/compile-cache') }
 export const adminKey = 'e2e-admin-key-0123456789'
 const encryptionKey = Buffer.alloc(32, 7).toString('base64')
 
@@ -62,7 +64,7 @@ const isFree = (port: number): Promise<boolean> =>
  * Finds a port that stays free until the server listens: below the ephemeral ports of the system, and in a separate
  * range for each test worker.
  */
-async function freePort(): Promise<number> {
+export async function freePort(): Promise<number> {
   const range = 1_000
   const first = 20_000 + (Number(process.env['VITEST_POOL_ID'] ?? 0) % 10) * range
   for (;;) {
@@ -80,6 +82,7 @@ const environment = (extra: Start['env']): Record<string, string> => ({
   HOME: process.env['HOME'] ?? '',
   ADMIN_KEY: adminKey,
   ENCRYPTION_KEY: encryptionKey,
+  ...compileCache,
   ...extra,
 })
 

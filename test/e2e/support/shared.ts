@@ -2,7 +2,7 @@
 
 import type { TestProject } from 'vitest/node'
 import { startModelServer } from '../../support/model-server/server.ts'
-import { deleteState, newState, startServer } from './server.ts'
+import { deleteState, freePort, newState, startServer } from './server.ts'
 import { startTelegram } from './telegram-server.ts'
 
 declare module 'vitest' {
@@ -12,6 +12,8 @@ declare module 'vitest' {
       readonly key: string
       readonly modelUrl: string
       readonly telegramUrl: string
+      /** The test of Discord listens there. */
+      readonly discordPort: number
     }
   }
 }
@@ -22,15 +24,25 @@ export default async function setup(project: TestProject): Promise<() => Promise
     telegram.close()
     await model.close()
   }
-  const state = newState()
+  const [state, discordPort] = [newState(), await freePort()]
   const server = await startServer({
     state,
-    env: { ...modelSettings(model.url), TELEGRAM_API_BASE: telegram.url },
+    env: {
+      ...modelSettings(model.url),
+      TELEGRAM_API_BASE: telegram.url,
+      DISCORD_API_BASE: `http://127.0.0.1:${discordPort}`,
+    },
   }).catch(async (error: unknown) => {
     await closeAll()
     throw error
   })
-  project.provide('server', { url: server.url, key: server.key, modelUrl: model.url, telegramUrl: telegram.url })
+  project.provide('server', {
+    url: server.url,
+    key: server.key,
+    modelUrl: model.url,
+    telegramUrl: telegram.url,
+    discordPort,
+  })
   return async () => {
     await server.stop()
     await closeAll()

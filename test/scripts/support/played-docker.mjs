@@ -40,6 +40,8 @@ exec curl -sfG --unix-socket "\${DOCKER_HOST#unix://}" "\${words[@]}" http://doc
     log: () => (existsSync(log) ? readFileSync(log, 'utf8').trim().split('\n') : []),
     folderOf: (name) => join(folder, name),
     end: (name) => end(engine, name),
+    pause: (name) => pause(engine, name, true),
+    unpause: (name) => pause(engine, name, false),
     close() {
       for (const name of engine.containers.keys()) end(engine, name)
       server.closeAllConnections()
@@ -93,6 +95,7 @@ async function ofContainer(engine, { method, name, action, url, body }) {
   if (action === 'archive') return [200, unpack(join(engine.folder, name, url.searchParams.get('path')), body)]
   if (action !== 'exec') return [404, { message: action }]
   if (!container.isRunning) return [409, { message: `container ${name} is not running` }]
+  if (container.isPaused) return [409, { message: `Container ${name} is paused, unpause the container before exec` }]
   const id = crypto.randomUUID()
   engine.execs.set(id, { id, container, request: JSON.parse(body), isRunning: false, exitCode: null, pid: 0 })
   return [201, { Id: id }]
@@ -110,7 +113,7 @@ async function start(engine, container) {
 }
 
 function makeRoot(root) {
-  for (const path of ['workspace', 'tmp', 'root', 'etc']) mkdirSync(join(root, path), { recursive: true })
+  for (const path of ['workspace', 'tmp', 'root', 'etc', 'dev/shm']) mkdirSync(join(root, path), { recursive: true })
   for (const name of copied) spawnSync('cp', ['-a', `/etc/${name}`, join(root, 'etc')])
 }
 
@@ -131,9 +134,15 @@ function end(engine, name) {
   rmSync(join(engine.folder, name), { recursive: true, force: true, maxRetries: 5 })
 }
 
-function killGroup(pid) {
+function pause(engine, name, isPaused) {
+  const container = engine.containers.get(name)
+  container.isPaused = isPaused
+  for (const { pid } of container.processes) killGroup(pid, isPaused ? 'SIGSTOP' : 'SIGCONT')
+}
+
+function killGroup(pid, signal = 'SIGKILL') {
   try {
-    process.kill(-pid, 'SIGKILL')
+    process.kill(-pid, signal)
   } catch {
     // It has ended.
   }
@@ -184,6 +193,9 @@ function startExec(engine, request, stream) {
     '/proc',
     '--dev',
     '/dev',
+    '--bind',
+    join(root, 'dev/shm'),
+    '/dev/shm',
     ...env,
     '--chdir',
     given.WorkingDir ?? '/',

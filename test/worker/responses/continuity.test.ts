@@ -118,8 +118,19 @@ describe('a response without a session or a previous response', () => {
     for (const { post } of [bob, stranger])
       expect((await post([user('one'), assistant('Yes.'), user('two')])).session).not.toBe(first.session)
     const twin = await ann.post([user('one')])
-    const next = await ann.send(user('two'))
+    const next = await ann.post([user('one'), assistant('Yes.'), user('two')])
     expect([first.session, twin.session]).not.toContain(next.session)
+  })
+
+  it('is told apart from others with the same words by the ids of the answers', async () => {
+    const id = alike({})
+    const one = await programOf(id)
+    const other = await programOf(id, {}, one.key)
+    const first = await one.send(user('one'))
+    const second = await other.send(user('one'))
+    expect(second.session).not.toBe(first.session)
+    expect((await one.send(user('two'))).session).toBe(first.session)
+    expect((await other.send(user('two'))).session).toBe(second.session)
   })
 
   it('is new when its responses are not stored', async () => {

@@ -2,6 +2,7 @@ import { createExecutionContext } from 'cloudflare:test'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { findMailConnection } from '#db/channel-connections.ts'
 import { createApp } from '#worker/app.ts'
+import { listPlatforms, loadChannel } from '#channels/channels.ts'
 import { secret } from '../../support/chat.ts'
 import { Gate, until } from '../../support/scripted-model.ts'
 import { createTelegramApi } from '../../support/telegram-api.ts'
@@ -183,6 +184,40 @@ describe('/api/channels', () => {
   ])('refuses %s', async (_name, body, param) => {
     const answer = await create(body)
     expect([answer.status, answer.body.error.param]).toEqual([400, param])
+  })
+
+  it('lists every platform with what a connection to it needs, and the page that explains it', async () => {
+    type Listed = { readonly platform: string; readonly guide: string; readonly secrets: readonly { name: string }[] }
+    const { status, body } = await call<{ data: readonly Listed[] }>('GET', '/api/channels/platforms')
+    expect([status, body.data.map(({ platform }) => platform).toSorted()]).toEqual([200, listPlatforms().toSorted()])
+    const find = (platform: string) => body.data.find((one) => one.platform === platform)
+    expect(find('slack')).toEqual({
+      platform: 'slack',
+      name: 'Slack',
+      delivery: ['webhook', 'socket'],
+      secrets: [
+        { name: 'bot_token', required: true, hint: expect.any(String) },
+        { name: 'signing_secret', required: true, hint: expect.any(String), delivery: 'webhook' },
+        { name: 'app_token', required: false, hint: expect.any(String), delivery: 'socket' },
+      ],
+      settings: [],
+      guide: '/docs/slack.html',
+    })
+    expect(find('telegram')).toMatchObject({ delivery: ['webhook', 'polling'] })
+    expect(find('email')).toMatchObject({ settings: ['address'], secrets: [] })
+    expect(find('twilio_whatsapp')).toMatchObject({ name: 'WhatsApp (Twilio)', guide: '/docs/twilio-whatsapp.html' })
+  })
+
+  it('names what a connection to a listed platform lacks', async () => {
+    for (const platform of ['line', 'messenger', 'instagram', 'twilio_whatsapp', 'rcs']) {
+      const channel = await loadChannel(platform)
+      const given: Record<string, string> = {}
+      for (const name of Object.keys(channel?.secrets ?? {})) {
+        const { status, body } = await create({ platform, secrets: given })
+        expect([platform, status, body.error.param]).toEqual([platform, 400, `secrets.${name}`])
+        given[name] = name === 'account_sid' ? 'AC1' : name === 'from' ? '+15550001111' : '123456'
+      }
+    }
   })
 
   it('registers the webhook with the platform, again with a test, and takes it back at the end', async () => {

@@ -4,6 +4,8 @@ import { env, listDurableObjectIds } from 'cloudflare:test'
 import { beforeAll, describe, expect, it } from 'vitest'
 import type { ApiCall } from '../../support/json-api.ts'
 import { createDiscordApi } from '../../support/discord-api.ts'
+import { createLineApi } from '../../support/line-api.ts'
+import { createMetaApi } from '../../support/meta-api.ts'
 import { createSlackApi } from '../../support/slack-api.ts'
 import { createTelegramApi } from '../../support/telegram-api.ts'
 import { createTwilioApi } from '../../support/twilio-api.ts'
@@ -16,6 +18,9 @@ beforeAll(applyMigrations)
 const webhookSecret = 'w'.repeat(32)
 const [discordApi, telegramApi] = [createDiscordApi(), createTelegramApi()]
 const [slackApi, smsApi, whatsappApi] = [createSlackApi(), createTwilioApi(), createWhatsappApi()]
+const [lineApi, messengerApi, instagramApi] = [createLineApi(), createMetaApi(), createMetaApi()]
+const metaSecrets = { app_secret: 'app', verify_token: 'v' }
+const metaForged = { 'x-hub-signature-256': `sha256=${'0'.repeat(64)}` }
 const listCalls = (calls: readonly ApiCall[]) => () => calls.map(({ method, path }) => `${method} ${path}`)
 
 type Platform = {
@@ -70,6 +75,41 @@ const platforms: Readonly<Record<string, Platform>> = {
     ],
     account: 'Talaria',
     forged: { 'x-twilio-signature': btoa('x'.repeat(20)) },
+  },
+  twilio_whatsapp: {
+    secrets: { account_sid: smsApi.sid, auth_token: smsApi.token, from: '+15550001111' },
+    calls: listCalls(smsApi.api.calls),
+    tested: [`GET /2010-04-01/Accounts/${smsApi.sid}.json`],
+    account: 'Talaria',
+    forged: { 'x-twilio-signature': btoa('x'.repeat(20)) },
+  },
+  rcs: {
+    secrets: { account_sid: smsApi.sid, auth_token: smsApi.token, from: 'brand_agent' },
+    calls: listCalls(smsApi.api.calls),
+    tested: [`GET /2010-04-01/Accounts/${smsApi.sid}.json`],
+    account: 'Talaria',
+    forged: { 'x-twilio-signature': btoa('x'.repeat(20)) },
+  },
+  line: {
+    secrets: { channel_access_token: lineApi.token, channel_secret: 's' },
+    calls: listCalls(lineApi.api.calls),
+    tested: ['GET /v2/bot/info', 'PUT /v2/bot/channel/webhook/endpoint', 'GET /v2/bot/channel/webhook/endpoint'],
+    account: 'Talaria',
+    forged: { 'x-line-signature': btoa('x'.repeat(32)) },
+  },
+  messenger: {
+    secrets: { ...metaSecrets, page_access_token: messengerApi.token, page_id: '101580000000001' },
+    calls: listCalls(messengerApi.api.calls),
+    tested: ['GET /v23.0/me', 'POST /v23.0/101580000000001/subscribed_apps'],
+    account: 'Talaria',
+    forged: metaForged,
+  },
+  instagram: {
+    secrets: { ...metaSecrets, access_token: instagramApi.token, account_id: '178414000000001' },
+    calls: listCalls(instagramApi.api.calls),
+    tested: ['GET /v23.0/me', 'POST /v23.0/178414000000001/subscribed_apps'],
+    account: 'talaria',
+    forged: metaForged,
   },
   email: {
     secrets: {},
@@ -175,4 +215,16 @@ it('Twilio and WhatsApp get the address of their number, and forget it at the en
     [registered, { SmsUrl: '', SmsMethod: 'POST' }],
     [{ webhook_configuration: override }, { webhook_configuration: { override_callback_uri: '' } }],
   ])
+})
+
+it('Messenger and LINE send messages to the channel until it is removed', async () => {
+  const page = await createChannel('messenger')
+  const official = await createChannel('line')
+  expect([messengerApi.api.subscribed, lineApi.api.endpoint]).toEqual([
+    'messages,messaging_postbacks',
+    official.webhook_url,
+  ])
+  await page.remove()
+  await official.remove()
+  await until(() => messengerApi.api.subscribed === undefined && lineApi.api.endpoint === '')
 })

@@ -2,12 +2,15 @@
 
 import { createExecutionContext, env, waitOnExecutionContext } from 'cloudflare:test'
 import nacl from 'tweetnacl'
+import { encodeBase64Bytes } from '#agent/core/base64.ts'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { computeHmac, concatBytes } from '#channels/hmac.ts'
 import { createDiscordApi } from '../../support/discord-api.ts'
+import { createLineApi, lineBot, linePerson } from '../../support/line-api.ts'
+import { createMetaApi } from '../../support/meta-api.ts'
 import { createSlackChat } from '../../support/slack-chat.ts'
 import { calls, model, type Reply, says, until } from '../../support/scripted-model.ts'
-import { createTwilioApi } from '../../support/twilio-api.ts'
+import { createTwilioApi, signTwilioForm } from '../../support/twilio-api.ts'
 import { createWhatsappApi, graphError } from '../../support/whatsapp-api.ts'
 import worker from '../../support/worker.ts'
 import { applyMigrations, assignMail, call, newTenant, request } from '../client.ts'
@@ -384,5 +387,76 @@ describe('from the webhook to the answer', () => {
     await receiveMail(mail)
     await until(async () => (await listStored()).length === 0)
     expect(scripted.requests).toHaveLength(1)
+  })
+})
+
+describe('further platforms', () => {
+  it('LINE: the answer takes the reply token, and a repeated delivery begins no second turn', async () => {
+    const { api, token } = createLineApi()
+    const secrets = { channel_access_token: token, channel_secret: 'secret' }
+    const { post, scripted } = await createChannel('line', secrets, [says('**Hello**')])
+    const source = { type: 'user', userId: linePerson }
+    const message = { type: 'text', id: '7', text: 'hi' }
+    const event = { type: 'message', mode: 'active', webhookEventId: 'e7', replyToken: 'reply-7', source, message }
+    const deliver = async (text: string) => {
+      const signature = encodeBase64Bytes(await computeHmac('SHA-256', 'secret', bytesOf(text)))
+      return (await post(text, { 'x-line-signature': signature })).status
+    }
+    const body = (isRedelivery: boolean) =>
+      JSON.stringify({ destination: lineBot, events: [{ ...event, deliveryContext: { isRedelivery } }] })
+    expect([await deliver(body(false)), await deliver(body(true))]).toEqual([200, 200])
+    await until(() => api.texts.length > 0)
+    expect([api.texts, api.callsTo('message/reply').length, api.callsTo('message/push').length]).toEqual([
+      ['Hello'],
+      1,
+      0,
+    ])
+    expect(scripted.requests).toHaveLength(1)
+  })
+
+  it('Messenger: entries of two pages of one app reach the channel of each page, and no channel of another app', async () => {
+    const { key } = await newTenant()
+    const scripted = model([says('one'), says('two'), says('three')])
+    await call('PATCH', '/api/settings', { key, body: { model: { default: scripted.id } } })
+    const createPage = async (page_id: string, app_secret: string) => {
+      const { api, token } = createMetaApi()
+      const secrets = { page_access_token: token, app_secret, verify_token: 'v', page_id }
+      const body = { platform: 'messenger', secrets, settings: { allow_users: ['*'] } }
+      const made = await call<{ id: string }>('POST', '/api/channels', { key, body })
+      expect(made.status).toBe(201)
+      return { api, id: made.body.id }
+    }
+    const [first, second, foreign] = [
+      await createPage('1001', 'app'),
+      await createPage('1002', 'app'),
+      await createPage('1003', 'other-app'),
+    ]
+    const entryOf = (id: string) => ({
+      id,
+      messaging: [{ sender: { id: '77777' }, timestamp: 1, message: { mid: `m_${id}`, text: `to ${id}` } }],
+    })
+    const text = JSON.stringify({ object: 'page', entry: ['1001', '1002', '1003', '1004'].map(entryOf) })
+    const signature = `sha256=${toHex(await computeHmac('SHA-256', 'app', bytesOf(text)))}`
+    const answer = await request('POST', `/webhooks/messenger/${first.id}`, {
+      key: null,
+      body: bytesOf(text),
+      headers: { 'x-hub-signature-256': signature },
+    })
+    expect(answer.status).toBe(200)
+    await until(() => first.api.texts.length + second.api.texts.length === 2)
+    expect([first.api.texts.length, second.api.texts.length, foreign.api.texts.length]).toEqual([1, 1, 0])
+    expect(scripted.requests).toHaveLength(2)
+  })
+
+  it('WhatsApp by Twilio: an answer outside of the window says so in the run', async () => {
+    const { api, sid, token } = createTwilioApi()
+    const secrets = { account_sid: sid, auth_token: token, from: '+15550001111' }
+    const { post, key, webhookUrl } = await createChannel('twilio_whatsapp', secrets, [says('*late*')])
+    api.overrideNext(() => Response.json({ code: 63_016, message: 'outside the allowed window' }, { status: 400 }))
+    const form = new URLSearchParams({ MessageSid: 'SM1', From: 'whatsapp:+15550002222', Body: 'hi', NumMedia: '0' })
+    const headers = await signTwilioForm(webhookUrl, bytesOf(form.toString()), token)
+    const type = { 'content-type': 'application/x-www-form-urlencoded' }
+    expect((await post(form.toString(), { ...headers, ...type })).status).toBe(200)
+    await until(async () => ((await getDeliveryError(key)) ?? '').startsWith('window:'))
   })
 })

@@ -9,14 +9,14 @@ import { Choice, Field, Form } from '../../parts/form.tsx'
 import { Panel, Screen, useLoad } from '../../parts/load.tsx'
 import { showDone, showError } from '../../parts/toast.ts'
 import { t } from '../../words/words.ts'
-import { platforms } from './guides.ts'
-import { type Channel, type Check, NewChannel } from './new-channel.tsx'
+import { type Channel, type Check, NewChannel, type Platform } from './new-channel.tsx'
 import { Webhooks } from './webhooks.tsx'
 
 type Person = { readonly id: string; readonly platform: string; readonly name: string; readonly status: string }
 
 export function Channels() {
   const channels = useLoad(() => get<Page<Channel>>('/api/channels'), '')
+  const catalogue = useLoad(() => get<{ readonly data: readonly Platform[] }>('/api/channels/platforms'), '')
   const [arrivals, setArrivals] = useState(0)
   return (
     <Screen title={t('channels')}>
@@ -30,9 +30,19 @@ export function Channels() {
           </ul>
         )}
       </Panel>
-      {can('write') && <NewChannel onAdded={channels.reload} onArrived={() => setArrivals((count) => count + 1)} />}
+      {can('write') && (
+        <Panel of={catalogue}>
+          {({ data }) => (
+            <NewChannel
+              platforms={data}
+              onAdded={channels.reload}
+              onArrived={() => setArrivals((count) => count + 1)}
+            />
+          )}
+        </Panel>
+      )}
       <Webhooks />
-      <People key={arrivals} />
+      <Panel of={catalogue}>{({ data }) => <People key={arrivals} platforms={data} />}</Panel>
     </Screen>
   )
 }
@@ -75,9 +85,9 @@ function ChannelCard({ channel, onChange }: CardProps) {
   )
 }
 
-function People() {
+function People({ platforms }: { readonly platforms: readonly Platform[] }) {
   const people = useLoad(() => get<Page<Person>>('/api/pairing?limit=200'), '')
-  const [platform, setPlatform] = useState(platforms[0] ?? '')
+  const [platform, setPlatform] = useState(platforms[0]?.platform ?? '')
   const [code, setCode] = useState('')
   const approve = async () => {
     await api('POST', '/api/pairing/approve', { body: { platform, code: code.trim() } })
@@ -112,7 +122,7 @@ function People() {
           <Choice
             label={t('platform')}
             value={platform}
-            options={platforms.map((one) => [one, one] as const)}
+            options={platforms.map((one) => [one.platform, one.name] as const)}
             onChange={setPlatform}
           />
           <Field label={t('pairingCode')} value={code} onChange={setCode} />

@@ -5,8 +5,20 @@ import { api, get, type Page, path } from '../../api/client.ts'
 import type { Session } from '../../model/types.ts'
 import { Choice, Field, Form } from '../../parts/form.tsx'
 import { t, language } from '../../words/words.ts'
-import { guides, platforms } from './guides.ts'
+import { steps } from './guides.ts'
 
+export type Platform = {
+  readonly platform: string
+  readonly name: string
+  readonly secrets: readonly {
+    readonly name: string
+    readonly required: boolean
+    readonly hint: string
+    readonly delivery?: string
+  }[]
+  readonly settings: readonly string[]
+  readonly guide: string
+}
 export type Channel = {
   readonly id: string
   readonly platform: string
@@ -21,22 +33,29 @@ export type Check = { readonly ok: boolean; readonly detail: string }
 type Person = { readonly id: string; readonly platform: string; readonly at: string }
 type Added = { readonly channel: Channel; readonly check: Check }
 
-type Props = { readonly onAdded: () => Promise<void>; readonly onArrived: () => void }
+type Props = {
+  readonly platforms: readonly Platform[]
+  readonly onAdded: () => Promise<void>
+  readonly onArrived: () => void
+}
 
-export function NewChannel({ onAdded, onArrived }: Props) {
-  const [platform, setPlatform] = useState(platforms[0] ?? '')
+export function NewChannel({ platforms, onAdded, onArrived }: Props) {
+  const [platform, setPlatform] = useState(platforms[0]?.platform ?? '')
   const [name, setName] = useState('')
-  const [address, setAddress] = useState('')
+  const [settings, setSettings] = useState<Readonly<Record<string, string>>>({})
   const [secrets, setSecrets] = useState<Readonly<Record<string, string>>>({})
   const [added, setAdded] = useState<Added | undefined>(undefined)
-  const guide = guides[platform]
+  const chosen = platforms.find((one) => one.platform === platform)
+  const needed = chosen?.settings ?? []
   const add = async () => {
     const given = Object.fromEntries(Object.entries(secrets).filter(([, value]) => value.trim()))
     const body = {
       platform,
       secrets: given,
       ...(name.trim() && { name: name.trim() }),
-      ...(guide?.needsAddress && { settings: { address: address.trim() } }),
+      ...(needed.length > 0 && {
+        settings: Object.fromEntries(needed.map((one) => [one, (settings[one] ?? '').trim()])),
+      }),
     }
     const channel = await api<Channel>('POST', '/api/channels', { body })
     setSecrets({})
@@ -50,38 +69,62 @@ export function NewChannel({ onAdded, onArrived }: Props) {
         <Choice
           label={t('platform')}
           value={platform}
-          options={platforms.map((one) => [one, one] as const)}
+          options={platforms.map((one) => [one.platform, one.name] as const)}
           onChange={(one) => {
             setPlatform(one)
             setSecrets({})
+            setSettings({})
             setAdded(undefined)
           }}
         />
-        <ol>
-          {guide?.steps[language.value === 'de' ? 'de' : 'en'].map((step) => (
-            <li key={step}>{step}</li>
-          ))}
-        </ol>
-        <a href={`/docs/${platform}.html`} target="_blank" rel="noopener">
-          {t('guideOf', { platform })}
-        </a>
+        {chosen && <Guide of={chosen} />}
         <Field label={t('name')} value={name} onChange={setName} />
-        {guide?.needsAddress && <Field label={t('addressOfAgent')} value={address} onChange={setAddress} />}
-        {guide?.secrets.map((field) => (
+        {needed.map((field) => (
           <Field
             key={field}
-            label={field}
-            kind="password"
-            {...(guide.optional?.includes(field) && { hint: t('generatedIfEmpty') })}
-            value={secrets[field] ?? ''}
-            onChange={(value) => setSecrets({ ...secrets, [field]: value })}
+            label={field === 'address' ? t('addressOfAgent') : field}
+            value={settings[field] ?? ''}
+            onChange={(value) => setSettings({ ...settings, [field]: value })}
           />
         ))}
+        {chosen && <Secrets of={chosen} values={secrets} onChange={setSecrets} />}
       </Form>
       {added && <FirstMessage key={added.channel.id} added={added} onArrived={onArrived} />}
     </>
   )
 }
+
+/** The steps at the platform, and its page of the documentation. */
+const Guide = ({ of: { platform, name, guide } }: { readonly of: Platform }) => (
+  <>
+    <ol>
+      {(steps[platform]?.[language.value === 'de' ? 'de' : 'en'] ?? []).map((step) => (
+        <li key={step}>{step}</li>
+      ))}
+    </ol>
+    <a href={guide} target="_blank" rel="noopener">
+      {t('guideOf', { platform: name })}
+    </a>
+  </>
+)
+
+type SecretsProps = {
+  readonly of: Platform
+  readonly values: Readonly<Record<string, string>>
+  readonly onChange: (values: Readonly<Record<string, string>>) => void
+}
+
+const Secrets = ({ of: { secrets }, values, onChange }: SecretsProps) =>
+  secrets.map(({ name, required, hint, delivery }) => (
+    <Field
+      key={name}
+      label={name}
+      kind="password"
+      hint={required || delivery !== undefined ? hint : t('generatedIfEmpty')}
+      value={values[name] ?? ''}
+      onChange={(value) => onChange({ ...values, [name]: value })}
+    />
+  ))
 
 const pollMs = 3_000
 

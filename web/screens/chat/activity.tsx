@@ -102,6 +102,9 @@ const Thought = ({ text }: { readonly text: string }) => (
   </details>
 )
 
+/** Tools whose result says more in one line than their input. */
+const isTelling = (tool: string): boolean => tool === 'todo' || tool === 'clarify'
+
 /** Stored messages have the time of a group, not that of each call in it. */
 function Call({ block, time }: { readonly block: ToolBlock; readonly time: number | undefined }) {
   const [isOpen, setOpen] = useState(false)
@@ -116,7 +119,7 @@ function Call({ block, time }: { readonly block: ToolBlock; readonly time: numbe
         <summary>
           <Chevron />
           <span class={state === 'running' ? 'tool-name live' : 'tool-name'}>{labelOf(tool)}</span>
-          <code class="clip">{showBidi(targetOf(tool, input, tool === 'todo' ? parse(result) : undefined))}</code>
+          <code class="clip">{showBidi(targetOf(tool, input, isTelling(tool) ? parse(result) : undefined))}</code>
           {(state === 'failed' || state === 'denied') && <span class="badge bad">{t(state)}</span>}
           {time ? <span class="note">{formatDuration(time)}</span> : null}
         </summary>

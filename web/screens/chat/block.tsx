@@ -102,7 +102,9 @@ const UserActions = ({ block }: { readonly block: UserBlock }) => (
   <div class="actions">
     {block.at && <time dateTime={block.at}>{formatTime(block.at)}</time>}
     <IconButton icon="copy" label={t('copy')} onClick={() => copy(block.text)} />
-    {isLastUser(block) && <IconButton icon="edit" label={t('editAndResend')} onClick={() => editLast(block)} />}
+    {block.state === 'stored' && isLastUser(block) && (
+      <IconButton icon="edit" label={t('editAndResend')} onClick={() => editLast(block)} />
+    )}
     {block.state === 'stored' && (
       <IconButton icon="branch" label={t('branchHere')} onClick={() => branchFrom(block.runId)} />
     )}

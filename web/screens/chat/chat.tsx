@@ -9,6 +9,7 @@ import { explain } from '../../parts/toast.ts'
 import { formatCost, formatNumber } from '../../words/format.ts'
 import { t } from '../../words/words.ts'
 import { changeSession, sessions } from '../sessions/sessions.ts'
+import { opened, type Opened } from './artifact/opened.ts'
 import { Composer } from './composer/composer.tsx'
 import { Pending } from './pending.tsx'
 import { useLate } from '../../parts/late.ts'
@@ -34,15 +35,28 @@ export function Chat() {
   }, [id, part])
   useEffect(() => closeSession, [])
   return (
-    <div class="chat">
-      <Head id={id} />
-      <Body id={id} />
-      <Pending />
-      <Queue />
-      <WaitingMessages />
-      <Composer key={id} />
+    <div class="chat-frame">
+      <div class="chat">
+        <Head id={id} />
+        <Body id={id} />
+        <Pending />
+        <Queue />
+        <WaitingMessages />
+        <Composer key={id} />
+      </div>
+      <Beside id={id} />
     </div>
   )
+}
+
+/** The file of this session that is open beside it. */
+function Beside({ id }: { readonly id: string }) {
+  const file = opened.value?.session === id ? opened.value : undefined
+  const Panel = useLate<{ readonly file: Opened }>(
+    async () => (await import('./artifact/panel.tsx')).ArtifactPanel,
+    file !== undefined,
+  )
+  return file && Panel ? <Panel key={file.path} file={file} /> : null
 }
 
 /** The field of a message can be used before the messages are drawn. */

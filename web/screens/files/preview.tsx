@@ -1,39 +1,23 @@
-/** Shows a file as text or as a picture, never as a page. Text can be edited, without overwriting a newer version. */
+/** Shows a file as what it is. Text can be edited, without overwriting a newer version. */
 
-import { useEffect, useState } from 'preact/hooks'
-import { api, ApiError, filePath, path as pathOf, send } from '../../api/client.ts'
+import { useState } from 'preact/hooks'
+import { api, ApiError, filePath, send } from '../../api/client.ts'
 import { can, me } from '../../api/me.ts'
-import { findMime } from '../../model/picture-type.ts'
 import { ask } from '../../parts/dialog.tsx'
 import { Button } from '../../parts/button.tsx'
 import { download } from '../../parts/download.ts'
 import { Panel, useLoad } from '../../parts/load.tsx'
 import { goTo } from '../../parts/route.ts'
-import { showDone } from '../../parts/toast.ts'
+import { showDone, showError } from '../../parts/toast.ts'
 import { t } from '../../words/words.ts'
+import { type FileContent, readContent } from './file-content.ts'
 import { inOurWords } from './file-errors.ts'
+import { isRendered, Rendered } from './views/rendered.tsx'
 
 type Props = { readonly session: string; readonly path: string }
-type File = {
-  readonly blob: Blob
-  readonly tag: string | null
-  readonly text: string | undefined
-  readonly picture: string | undefined
-}
-
-const maxTextBytes = 500_000
-
-async function load(session: string, path: string): Promise<File> {
-  const response = await send('GET', filePath(session, path))
-  const blob = await response.blob()
-  const bytes = new Uint8Array(await blob.slice(0, 512).arrayBuffer())
-  const picture = findMime(bytes, path)
-  const isText = picture === undefined && !bytes.includes(0) && blob.size <= maxTextBytes
-  return { blob, tag: response.headers.get('etag'), picture, text: isText ? await blob.text() : undefined }
-}
 
 export function Preview({ session, path }: Props) {
-  const file = useLoad(() => load(session, path).catch(inOurWords), path)
+  const file = useLoad(() => readContent({ session, path }).catch(inOurWords), path)
   const remove = async () => {
     if ((await ask({ title: t('delete'), text: path, action: t('delete'), isDangerous: true })) === undefined) return
     await send('DELETE', filePath(session, path))
@@ -64,31 +48,39 @@ export function Preview({ session, path }: Props) {
   )
 }
 
-type ContentProps = Props & { readonly file: File; readonly onSaved: () => Promise<void> }
+type ContentProps = Props & { readonly file: FileContent; readonly onSaved: () => Promise<void> }
 
+/** A text that is more than its source can be looked at and edited. */
 function Content({ file, session, path, onSaved }: ContentProps) {
-  if (file.picture !== undefined) return <Picture blob={file.blob} mime={file.picture} name={path} />
-  if (file.text === undefined) return <p class="note">{t('noPreview')}</p>
+  const hasView = isRendered(file, path)
+  const [isSource, setSource] = useState(!hasView)
+  if (file.text === undefined && !hasView) return <p class="note">{t('noPreview')}</p>
   return (
     <>
-      {/\.html?$/i.test(path) && <PagePreview key={file.tag} session={session} path={path} />}
-      <Editor key={file.tag ?? file.text} file={file} session={session} path={path} onSaved={onSaved} />
+      {hasView && file.text !== undefined && (
+        <div class="row views" role="group" aria-label={t('view')}>
+          <button type="button" class="button" aria-pressed={!isSource} onClick={() => setSource(false)}>
+            {t('shown')}
+          </button>
+          <button type="button" class="button" aria-pressed={isSource} onClick={() => setSource(true)}>
+            {t('source')}
+          </button>
+        </div>
+      )}
+      {isSource ? (
+        <Editor key={file.tag ?? file.text} file={file} session={session} path={path} onSaved={onSaved} />
+      ) : (
+        <Rendered key={file.tag} file={file} place={{ session, path }} />
+      )}
     </>
   )
 }
 
-/** The page in the frame has neither scripts nor an origin: its own policy takes them. */
-function PagePreview({ session, path }: Props) {
-  const [url, setUrl] = useState('')
-  const open = async () =>
-    setUrl((await api<{ url: string }>('POST', pathOf`/api/sessions/${session}/previews`, { body: { path } })).url)
-  if (!url)
-    return (
-      <div class="row">
-        <Button onClick={open}>{t('preview')}</Button>
-      </div>
-    )
-  return <iframe src={url} sandbox="" title={t('previewOf', { name: path })} />
+/** Ctrl or ⌘ S. */
+function onSaveKey(event: KeyboardEvent, save: () => Promise<void>): void {
+  if (event.key !== 's' || !(event.ctrlKey || event.metaKey) || event.altKey || event.shiftKey) return
+  event.preventDefault()
+  if (can('write')) save().catch(showError)
 }
 
 /** Edits that were not saved, by person, session and path, so that looking at another file does not lose them. */
@@ -129,7 +121,7 @@ function Editor({ file, session, path, onSaved }: ContentProps) {
     await onSaved()
   }
   return (
-    <div class="form">
+    <div class="form editor" onKeyDown={(event) => onSaveKey(event, save)}>
       <textarea
         aria-label={path}
         spellcheck={false}
@@ -147,15 +139,4 @@ function Editor({ file, session, path, onSaved }: ContentProps) {
       )}
     </div>
   )
-}
-
-/** An image element runs no script of an SVG. */
-function Picture({ blob, mime, name }: { readonly blob: Blob; readonly mime: string; readonly name: string }) {
-  const [url, setUrl] = useState('')
-  useEffect(() => {
-    const made = URL.createObjectURL(blob.slice(0, blob.size, mime))
-    setUrl(made)
-    return () => URL.revokeObjectURL(made)
-  }, [blob])
-  return url ? <img src={url} alt={name} /> : null
 }

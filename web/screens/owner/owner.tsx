@@ -9,13 +9,14 @@ import { t } from '../../words/words.ts'
 import { KeyList } from '../access/key-list.tsx'
 import { Audit } from './audit.tsx'
 import { Health } from './health.tsx'
-import { TenantLimits } from './limits.tsx'
+import { TenantLimits, TenantMail } from './tenant-details.tsx'
 
 type Tenant = {
   readonly id: string
   readonly name: string
   readonly status: 'active' | 'suspended' | 'deleting'
   readonly limits: Readonly<Record<string, number>>
+  readonly mail: readonly string[]
 }
 
 export function Owner() {
@@ -68,6 +69,7 @@ function Tenants({ list, onChange }: TenantsProps) {
               )}
             </div>
             <TenantLimits tenant={tenant} onChange={onChange} />
+            <TenantMail tenant={tenant} onChange={onChange} />
           </li>
         ))}
       </ul>

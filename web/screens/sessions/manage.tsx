@@ -9,6 +9,7 @@ import { ask } from '../../parts/dialog.tsx'
 import { download } from '../../parts/download.ts'
 import { Choice } from '../../parts/form.tsx'
 import { Panel, Screen, useLoad } from '../../parts/load.tsx'
+import { showBidi } from '../../markdown/links.ts'
 import { addressOf, goTo } from '../../parts/route.ts'
 import { showDone, showError } from '../../parts/toast.ts'
 import { formatDate } from '../../words/format.ts'
@@ -88,6 +89,11 @@ const stampOf = ({ id, title, pinned, archived, status, tags }: Session): string
 
 type FiltersProps = { readonly filter: Filter; readonly onChange: (filter: Filter) => void }
 
+const sources =
+  'web api cli acp telegram discord slack whatsapp line messenger instagram twilio_whatsapp rcs sms email webhook'.split(
+    ' ',
+  )
+
 const Filters = ({ filter, onChange }: FiltersProps) => (
   <div class="row filters" role="search">
     <label class="grow">
@@ -111,14 +117,12 @@ const Filters = ({ filter, onChange }: FiltersProps) => (
         ['', t('all')],
         ['!cron', t('chats')],
         ['cron', t('automation')],
-        ...['web', 'api', 'cli', 'acp', 'telegram', 'discord', 'slack', 'whatsapp', 'sms', 'email', 'webhook'].map(
-          (one) => [one, one] as const,
-        ),
+        ...sources.map((one) => [one, one] as const),
       ]}
       onChange={(source) => onChange({ ...filter, source })}
     />
     <Choice
-      label={t('archive')}
+      label={t('archiveFilter')}
       value={filter.archived}
       options={[
         ['false', t('notArchived')],
@@ -132,7 +136,7 @@ const Filters = ({ filter, onChange }: FiltersProps) => (
         label={`${t('remove')}: ${t('withTag', { tag: filter.tag })}`}
         onClick={() => onChange({ ...filter, tag: '' })}
       >
-        #{filter.tag} ×
+        <span class="clip">#{showBidi(filter.tag)}</span> ×
       </Button>
     )}
   </div>
@@ -262,7 +266,7 @@ const Facets = ({ session: { tags = [], message_count: count }, onTag }: Pick<Ro
   <>
     {tags.map((tag) => (
       <button key={tag} type="button" class="badge" aria-label={t('withTag', { tag })} onClick={() => onTag(tag)}>
-        #{tag}
+        #{showBidi(tag)}
       </button>
     ))}
     {count > 0 && <span class="note">{t('messageCount', { count })}</span>}

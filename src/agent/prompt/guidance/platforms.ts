@@ -2,6 +2,7 @@
 
 const files = 'To send a file of the workspace, write MEDIA:path on a line of its own.'
 const chat = `Answers are read on a phone: prefer short paragraphs and lists to tables and headings. ${files}`
+const plain = `Answers are read on a phone as plain text: no Markdown, short paragraphs, simple lists. ${files}`
 
 const hints: Readonly<Record<string, string>> = {
   api: 'The answer goes to a program or a chat window that shows Markdown.',
@@ -12,6 +13,11 @@ const hints: Readonly<Record<string, string>> = {
   discord: `You write in Discord, which shows Markdown but no tables. ${chat}`,
   slack: `You write in Slack. Bold, italics, code, links and lists are shown; tables and headings are not. ${chat}`,
   whatsapp: `You write in WhatsApp. Bold, italics, code and simple lists are shown; links as plain addresses. ${chat}`,
+  twilio_whatsapp: `You write in WhatsApp. Bold, italics, code and simple lists are shown; links as plain addresses. ${chat}`,
+  line: `You write in LINE. ${plain}`,
+  messenger: `You write in Messenger. ${plain}`,
+  instagram: `You write in Instagram's direct messages, which are short. ${plain}`,
+  rcs: `You write RCS messages. ${plain}`,
   email: `The answer is sent as an e-mail: complete sentences, no reference to a chat window, nothing that the reader has to click through to. ${files}`,
   sms: 'The answer is sent as text messages: plain text without Markdown, at most a few sentences.',
   webhook:

@@ -7,6 +7,7 @@
 import { rethrowAsAbort } from '../shared/abort-error.ts'
 import type { Dialect, ModelRequest, Quirks } from '#agent/core/dialect.ts'
 import type { Message } from '#agent/core/message.ts'
+import { PrefixCache } from '../shared/prefix-cache.ts'
 import { Utf8Builder } from '../shared/utf8-builder.ts'
 import {
   type CacheMark,
@@ -85,7 +86,7 @@ type ChatPrefix = {
   readonly bytes: Utf8Builder
   messageCount: number
 }
-const stablePrefixes = new WeakMap<readonly Message[], ChatPrefix>()
+const stablePrefixes = new PrefixCache<ChatPrefix>()
 
 type ChatPrefixParts = {
   readonly head: string
@@ -100,7 +101,6 @@ function encodeStablePrefix({ head, style, transcript, stableCount }: ChatPrefix
   if (prefix?.head !== head || prefix.style !== style || prefix.messageCount > stableCount) {
     prefix = { head, style, bytes: new Utf8Builder(), messageCount: 0 }
     first = head
-    stablePrefixes.set(transcript, prefix)
   }
   let batch = [first]
   let batchChars = 0
@@ -114,6 +114,7 @@ function encodeStablePrefix({ head, style, transcript, stableCount }: ChatPrefix
   }
   prefix.messageCount = stableCount
   if (batch.length > 1 || batch[0]) prefix.bytes.append(batch.join(','))
+  stablePrefixes.set(transcript, prefix)
   return prefix.bytes
 }
 

@@ -16,6 +16,7 @@ import { resolveNativeFormat } from '../shared/parameters/answer-format.ts'
 import { encodeToolName } from '../shared/call-id.ts'
 import { clampEffort } from '../shared/effort.ts'
 import { resolveParameters } from '../shared/parameters/resolve-parameters.ts'
+import { PrefixCache } from '../shared/prefix-cache.ts'
 import { Utf8Builder } from '../shared/utf8-builder.ts'
 import type { GetClient } from './client.ts'
 import { renderInputItems } from './responses-input.ts'
@@ -164,7 +165,7 @@ type ResponsesPrefix = {
   /** The next item needs its comma. */
   hasItems: boolean
 }
-const stablePrefixes = new WeakMap<readonly Message[], ResponsesPrefix>()
+const stablePrefixes = new PrefixCache<ResponsesPrefix>()
 
 type ResponsesPrefixParts = Pick<ResponsesPrefix, 'head' | 'render' | 'hasItems'> & {
   readonly transcript: readonly Message[]
@@ -176,13 +177,13 @@ function encodeStablePrefix({ head, hasItems, transcript, render }: ResponsesPre
   if (prefix?.head !== head || prefix.render !== render || prefix.messageCount >= transcript.length) {
     prefix = { head, render, bytes: new Utf8Builder(), messageCount: 0, hasItems }
     prefix.bytes.append(head)
-    stablePrefixes.set(transcript, prefix)
   }
   for (; prefix.messageCount < transcript.length - 1; prefix.messageCount++) {
     const items = render(transcript[prefix.messageCount] as Message)
     prefix.bytes.append(prefix.hasItems ? items : items.slice(1))
     prefix.hasItems ||= items !== ''
   }
+  stablePrefixes.set(transcript, prefix)
   return prefix
 }
 

@@ -4,6 +4,7 @@
  */
 
 import { type Message, userText } from '#agent/core/message.ts'
+import { PrefixCache } from './prefix-cache.ts'
 import { Utf8Builder } from './utf8-builder.ts'
 
 /** One content block as JSON. */
@@ -33,7 +34,7 @@ type BodyPrefix = {
   readonly bytes: Utf8Builder
   messageCount: number
 }
-const stablePrefixes = new WeakMap<readonly Message[], BodyPrefix>()
+const stablePrefixes = new PrefixCache<BodyPrefix>()
 
 export type BodyParts = {
   /** The JSON before the first message. */
@@ -86,14 +87,18 @@ function encodeStablePrefix(
   if (prefix?.head !== head || prefix.renderer !== renderer || prefix.messageCount > stableCount) {
     prefix = { head, renderer, bytes: new Utf8Builder(), messageCount: 0 }
     prefix.bytes.append(head)
-    stablePrefixes.set(transcript, prefix)
   }
-  if (prefix.messageCount === stableCount) return prefix.bytes
+  if (prefix.messageCount < stableCount) appendStableGroups(prefix, transcript, stableCount)
+  stablePrefixes.set(transcript, prefix)
+  return prefix.bytes
+}
+
+function appendStableGroups(prefix: BodyPrefix, transcript: readonly Message[], stableCount: number): void {
+  const { renderer } = prefix
   const groups = appendToGroups([], transcript.slice(prefix.messageCount, stableCount), renderer)
   if (!prefix.messageCount && groups[0]?.role !== 'user') groups.unshift(renderOpening(renderer))
   prefix.bytes.append(`${prefix.messageCount ? ',' : ''}${groups.map(renderGroup).join(',')}`)
   prefix.messageCount = stableCount
-  return prefix.bytes
 }
 
 function appendToGroups(

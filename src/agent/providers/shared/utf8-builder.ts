@@ -11,6 +11,11 @@ export class Utf8Builder {
   #bytes: Uint8Array = new Uint8Array()
   #length = 0
 
+  /** Bytes in memory, spare ones included. */
+  get capacity(): number {
+    return this.#bytes.length
+  }
+
   append(text: string): void {
     // Most conversations are short, so spare capacity is reserved from the second append on.
     if (!this.#length) {

@@ -4,7 +4,10 @@ import {
   argumentsOf,
   type AssistantMessage,
   type Message,
+  type ImagePart,
+  type SentFile,
   textIn,
+  type TextPart,
   type ToolCallPart,
   type ToolMessage,
   type UserMessage,
@@ -146,7 +149,7 @@ export function renderConversation(messages: readonly StoredMessage[], settled: 
   const clientCalls = new Map<string, StoredReply>()
   return messages.flatMap((one): readonly ConversationItem[] => {
     const { message } = one
-    if (message.role === 'user') return message.source === undefined ? [renderUserMessage(one)] : []
+    if (message.role === 'user') return message.source === undefined ? renderUserMessages(one, message) : []
     if (message.role === 'tool') {
       const reply = clientCalls.get(message.callId)
       clientCalls.delete(message.callId)
@@ -165,34 +168,73 @@ export function renderConversation(messages: readonly StoredMessage[], settled: 
   })
 }
 
-export type ConversationItem = OutputItem | ReturnType<typeof renderUserMessage> | ReturnType<typeof renderClientResult>
+export type ConversationItem =
+  | OutputItem
+  | ReturnType<typeof renderUserMessages>[number]
+  | ReturnType<typeof renderClientResult>
 
-function renderUserMessage({ sessionId, seq, message }: StoredMessage) {
-  return {
-    id: createItemId('msg', { sessionId, seq }, 0),
+/** A message may be several items of its request. */
+const renderUserMessages = ({ sessionId, seq }: StoredMessage, { content }: UserMessage) =>
+  splitItems(content).map((parts, at) => ({
+    id: createItemId('msg', { sessionId, seq }, at),
     type: 'message' as const,
     role: 'user' as const,
     status: 'completed' as const,
-    content: (message as UserMessage).content.map((part) =>
-      part.type === 'text' ? { type: 'input_text' as const, text: part.text } : renderImage(part),
-    ),
+    content: parts.map(renderContentPart),
+  }))
+
+type Content = readonly (TextPart | ImagePart)[]
+
+/** The parts of each item, as its client has sent them: a file is named and read behind the words of its message. */
+function splitItems(content: Content): readonly Content[] {
+  const words = content.filter((part) => !isFile(part) && !(part.type === 'text' && part.sent === 'contents'))
+  const files = new Map(content.flatMap((part) => (isFile(part) ? [[part.sent.at, part] as const] : [])))
+  const items: (TextPart | ImagePart)[][] = [[]]
+  for (let at = 0, next = 0; next < words.length || files.size; at += 1) {
+    const part = files.get(at) ?? words[next++] ?? [...files.values()][0]
+    if (!part) break
+    if (isFile(part)) files.delete(part.sent.at)
+    if (part.type === 'text' && part.sent === 'separator') items.push([])
+    else items.at(-1)?.push(part)
+  }
+  return items
+}
+
+const isFile = (part: TextPart | ImagePart): part is TextPart & { readonly sent: SentFile } =>
+  part.type === 'text' && typeof part.sent === 'object'
+
+/** Data in R2 stands as its address (`blob:`). */
+function renderContentPart(part: TextPart | ImagePart) {
+  if (part.type === 'image') return renderImage(part)
+  return isFile(part) ? renderFile(part.sent) : { type: 'input_text' as const, text: part.text }
+}
+
+const renderImage = ({ mediaType, data, detail }: ImagePart) => ({
+  type: 'input_image' as const,
+  image_url: mediaType.endsWith(';url') ? data : `data:${mediaType};base64,${data}`,
+  detail: (detail ?? 'auto') as 'auto' | 'low' | 'high' | 'original',
+})
+
+function renderFile({ kind, name, id, url, prefix = '', data }: SentFile) {
+  if (kind === 'audio' && data !== undefined)
+    return { type: 'input_audio' as const, input_audio: { data, format: name?.slice(name.lastIndexOf('.') + 1) ?? '' } }
+  return {
+    type: 'input_file' as const,
+    ...(name !== undefined && { filename: name }),
+    ...(id !== undefined && { file_id: id }),
+    ...(url !== undefined && { file_url: url }),
+    ...(data !== undefined && { file_data: prefix + data }),
   }
 }
 
-/** An image that was sent as data is stored elsewhere: its data is not repeated. */
-const renderImage = ({ mediaType, data }: { readonly mediaType: string; readonly data: string }) => ({
-  type: 'input_image' as const,
-  image_url: mediaType.endsWith(';url') && data.startsWith('https://') ? data : null,
-  detail: 'auto' as const,
-})
-
 const renderClientResult = ({ sessionId, seq, message }: StoredMessage, reply: StoredReply) => {
-  const { callId } = message as ToolMessage
+  const { callId, content } = message as ToolMessage
+  const isText = content.every((part) => part.type === 'text' && part.sent === undefined)
   return {
     id: createItemId('fco', { sessionId, seq }, callPart(callId)),
     type: 'function_call_output' as const,
     call_id: clientCallId(reply, callId),
-    output: textIn(message),
+    output: isText ? textIn(message) : splitItems(content).flat().map(renderContentPart),
     status: 'completed' as const,
   }
 }

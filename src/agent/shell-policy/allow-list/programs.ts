@@ -24,7 +24,7 @@ tsort colrm : : read *
 column : txeLnJ s= c= o= N= H= R= T= W= E= l= d | table separator= output-separator= columns= output-width= table-columns= table-hide= table-right= table-noheadings json : read *
 od : abcdfilosxvB A= t= N= j= n= w? S? e= | address-radix= format= read-bytes= skip-bytes= width? output-duplicates : read *
 hexdump hd : bcdoxCv n= s= e= : read *
-strings : #afw n= t= e= s= o | all bytes= radix= encoding= print-file-name : read *
+strings : #afw n= t= e= s= o | all bytes= radix= encoding= print-file-name : binary *
 zcat bzcat xzcat zstdcat : fqv | force quiet verbose : read *
 tac : br s= | before regex separator= : read *
 rev : : read *
@@ -108,7 +108,7 @@ truncate : co s= r< | size= no-create : write
 install : dDvpC t> | directory target-directory> : copy
 dos2unix unix2dos : : write
 chmod : vfc | verbose silent quiet changes : chmod
-tar gtar bsdtar : tvzjJZacxrukpmOohS f= C> T< X< | list verbose file= gzip bzip2 xz zstd auto-compress exclude= wildcards create extract get append update strip-components= directory> no-same-owner exclude-vcs keep-old-files overwrite keep-newer-files : tar !
+tar gtar bsdtar : tvzjJZacxrukpmOohS f= C> X< | list verbose file= gzip bzip2 xz zstd auto-compress exclude= wildcards create extract get append update strip-components= directory> no-same-owner exclude-vcs keep-old-files overwrite keep-newer-files : tar !
 unzip : lvtpqonZjcz d> x= : unzip
 zipinfo : 12slmvhtzZ : read *
 zip : rqjv0123456789uyX x= i= : zip !
@@ -127,8 +127,8 @@ nc ncat : z v w= | version : nc
 ping : c= W= w= i= q n : ping
 openssl : ~ | : openssl
 printenv : 0 | null : printenv *
-nm objdump readelf size : aACDghlnrsStuvwxdTV | demangle version help headers syms disassemble : read !
-xmllint : ~ | format noout xpath= schema< relaxng< html nonet noblanks compact timing version nowarning recover c14n pretty= encode= : xmllint !
+nm objdump readelf size : aACDghlnrsStuvwxdTV | demangle version help headers syms disassemble : binary !
+xmllint : ~ | format noout xpath= schema< relaxng< html nonet noblanks compact timing version nowarning recover pretty= encode= : xmllint !
 shellcheck : CV e= f= i= o= s= S= W= | include= exclude= format= shell= severity= wiki-link-count= color? norc version : read !
 hadolint : Vv f= t= | format= ignore= failure-threshold= no-fail no-color version : read !
 yamllint : sv f= | format= strict no-warnings version : read !

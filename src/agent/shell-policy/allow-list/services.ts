@@ -30,7 +30,7 @@ docker : ps, images, logs, inspect, version, info, stats, top, port, diff, histo
 export const refusedOperands: Readonly<Record<string, RegExp>> = { kubectl: /(^|,)secrets?([,./]|$)/ }
 
 /** Parts of formats that start programs or read files: `#(id)` of tmux, `-o jsonpath-file=x` of kubectl. */
-export const codeInFormat = /#\(|#\{[^}]*[ET]:|`|\$\(|-file\b/
+export const codeInFormat = /#\(|#\{[^}]*[ET][:;]|`|\$\(|-file\b/
 
 /** Commands of containers that run code of the project. */
 export const containerRunning =
@@ -52,7 +52,9 @@ const porcelain = `${listing} short branch long porcelain? verbose show-stash un
  * needs approval.
  */
 export const gitCommands = `
-status log shortlog show describe blame annotate rev-parse rev-list name-rev whatchanged for-each-ref show-ref show-branch count-objects check-ignore check-attr check-ref-format diff-tree diff-index diff-files version var range-diff cherry fsck verify-commit verify-tag ls-files ls-tree merge-base cat-file patch-id stripspace grep rerere : ${porcelain} : text
+status log shortlog show describe rev-parse rev-list name-rev whatchanged for-each-ref show-ref show-branch count-objects check-ignore check-attr check-ref-format diff-tree diff-index diff-files version var range-diff cherry fsck verify-commit verify-tag ls-files ls-tree merge-base cat-file patch-id stripspace rerere : ${porcelain} : text
+grep : aivwhHEGFPnlLzocpWrqI# e= f< A= B= C= m= | cached untracked text ignore-case word-regexp invert-match full-name extended-regexp basic-regexp perl-regexp fixed-strings line-number column files-with-matches name-only files-without-match null only-matching count color? no-color break heading show-function function-context and or not all-match max-depth= max-count= threads= context= after-context= before-context= quiet recursive no-recursive recurse-submodules no-textconv exclude-standard : text
+blame annotate : bcltfnsewphMC# L= | root show-stats reverse= porcelain line-porcelain incremental encoding= date= progress no-progress abbrev? show-email show-name show-number score-debug color-lines color-by-age ignore-rev= since= first-parent minimal : text
 help : acg | all guides config : text
 diff : ${listing} : read
 add : AufNnv | all update dry-run verbose intent-to-add no-all ignore-errors renormalize chmod= : text

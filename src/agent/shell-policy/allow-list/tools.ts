@@ -11,17 +11,29 @@ export const projectTools = new Set(
 
 /** Options with which a tool runs its argument as code or as a program. */
 export const codeOptions =
-  /^(--eval|--exec|--exec-cmd|--command|--cmd|-c=|--shell|--script-shell|--plugin|--pre|--pager|--editor|--init-script|-toolexec|-exec|--toolexec|--config-env|--wrapper|--launcher|-wrapper|-fplugin|-Xclang|-load|--runner|-I-|--node-options|--lua-filter|--pdf-e\w+|--shell-escape|-shell-escape|--enable-write18|-Clinker|-specs|--target-dir|-vettool|-overlay|--posargs|--override|--pdbcls|--force-reset|--accept-data-loss|--global-option|--use-feature|--config-settings)(=|$)/
+  /^(--eval|--exec|--execute|--exec-cmd|--command|--cmd|-c=|--shell|--script-shell|--plugin|--pre|--pager|--editor|--init-script|-toolexec|-exec|--toolexec|--config-env|--wrapper|--launcher|-wrapper|-fplugin|-Xclang|-load|--runner|-I-|--node-options|--lua-filter|--pdf-e\w+|--shell-escape|-shell-escape|--enable-write18|-Clinker|-specs|--target-dir|-vettool|-overlay|--posargs|--override|--pdbcls|--force-reset|--accept-data-loss|--global-option|--use-feature|--config-settings)(=|$)/
 
 /** Prefixes of names with which ImageMagick runs scripts or fetches. */
-const imageCode = /^-write$|^@|^(msl|mvg|ephemeral|inline|https?|ftp|url|label:@|caption:@|text|pango):/
+const imageCode = /^-write$|^@|^(msl|mvg|ephemeral|inline|https?|ftp|url|text|pango):|^(label|caption):@/
+
+/** Commands of a framework that run their input, or an option, as code. */
+export const projectShell = /^(shell(_plus)?|dbshell|tinker|runner)$/
+
+/** Programs and libraries that a compiler, or its linker, loads. */
+const compilerCode = /^-(fplugin|wrapper|specs|B|load|Wl,.*(plugin|audit))/
 
 /** Options of single tools that carry code, lead out of the project, or destroy. */
 export const toolOptions: Readonly<Record<string, RegExp>> = {
   java: /^-(agent|javaagent|XX:On)/,
+  javac: /^-J-(agent|javaagent|XX:On)/,
   make: /^(-E|--eval|(SHELL|MAKEFLAGS|\.SHELLFLAGS|[A-Z]*(CC|CXX|LD|RM|SH))\s*[:+?]?=)/,
-  gcc: /^-(fplugin|wrapper|specs|B)/,
-  'g++': /^-(fplugin|wrapper|specs|B)/,
+  gcc: compilerCode,
+  'g++': compilerCode,
+  cc: compilerCode,
+  'c++': compilerCode,
+  clang: compilerCode,
+  'clang++': compilerCode,
+  ld: /^--?(plugin|audit|P$)/,
   crystal: /^eval$/,
   pandoc: /^(-F|-L|--filter)/,
   jupyter: /^(?!nbconvert|--version)/,
@@ -30,24 +42,33 @@ export const toolOptions: Readonly<Record<string, RegExp>> = {
   ocamlc: /^-e/,
   cmake: /^-[EP]$/,
   pytest: /^-[pc]$/,
-  rustc: /^-C$|linker=/,
+  rustc: /^-C$|linker=|^--emit=.*=/,
   wrangler: /^(deploy|publish|delete|secret|r2|d1|kv|login|rollback|tail)$/,
   prisma: /^(reset|execute|push)$/,
   'drizzle-kit': /^(push|drop)$/,
   alembic: /^downgrade$/,
   swift: /^-e$|^repl$/,
   tox: /^-x/,
-  dotnet: /^(nuget|tool|publish)$/,
+  dotnet: /^(nuget|tool|publish|script|exec|fsi)$/,
   changeset: /^publish$/,
   lerna: /^(publish|exec)$/,
   composer: /^(global|config|exec|self-update)$/,
-  mvn: /^(deploy|.*exec:exec.*)$/,
-  gradle: /^(publish|deploy)/,
-  gradlew: /^(publish|deploy)/,
+  mvn: /^(deploy|.*exec(-maven-plugin)?(:[\d.]+)?:exec.*)$/,
+  gradle: /^(publish|deploy|-I)/,
+  gradlew: /^(publish|deploy|-I)/,
+  sbt: /^(eval|set)\b/,
+  'django-admin': projectShell,
+  flask: projectShell,
+  meson: /^devenv$/,
+  ninja: /^browse$/,
+  nim: /^(e|--eval.*)$/,
+  latexmk: /^-[er]$|^-(\w*latex|bibtex|biber|makeindex|dvi\w*|ps\w*|pdf\w+)=/,
+  mmdc: /^(-[pC]|--(puppeteer|css)\w*)$/,
+  'pre-commit': /^try-repo$/,
   rustup: /^(uninstall|remove|link|run|self)$/,
   'ts-node': /^-e|^--e|^-p/,
   tsx: /^-e|^--e|^-p/,
-  dot: /^-[cn]/,
+  dot: /^-[cln]/,
   convert: imageCode,
   magick: imageCode,
   identify: imageCode,

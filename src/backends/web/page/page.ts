@@ -37,6 +37,6 @@ type PageEntrypoint = { readonly read: ReadPage }
 
 async function loadIsolate(loader: WorkerLoader, sharedBy: string): Promise<ReadPage> {
   const isolate = { name: 'page', code: await pageCode(), entrypoint: 'Reader', limits: isolateLimits }
-  const entry = openIsolate<PageEntrypoint>({ loader, ...isolate, sharedBy })
+  const entry = await openIsolate<PageEntrypoint>({ loader, ...isolate, sharedBy })
   return async (stream, request) => ({ ...(await entry.read(stream, request)) })
 }

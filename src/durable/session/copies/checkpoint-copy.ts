@@ -15,7 +15,7 @@ const tables = {
   kept: ['checkpoint', 'parent', 'name'],
 } as const
 type TableName = keyof typeof tables
-type Row = Record<string, SqlStorageValue>
+type SqlRow = Record<string, SqlStorageValue>
 type CheckpointLine = { readonly table: TableName; readonly row: EncodedRow }
 
 export type CheckpointCopy = {
@@ -39,7 +39,7 @@ async function* rowLines(sql: SqlStorage): AsyncGenerator<string> {
     const key = tables[table]
     for (const at of selectAll(sql, table, `SELECT ${key.join(', ')} FROM ${table} ORDER BY ${key.join(', ')}`)) {
       const found = `SELECT * FROM ${table} WHERE ${key.map((column) => `${column} = ?`).join(' AND ')}`
-      const [row] = sql.exec<Row>(found, ...Object.values(at)).toArray()
+      const [row] = sql.exec<SqlRow>(found, ...Object.values(at)).toArray()
       if (row) yield `${JSON.stringify({ table, row: encodeRow(row) } satisfies CheckpointLine)}\n`
     }
   }
@@ -71,14 +71,18 @@ export async function restoreCheckpoints({ sql }: Session, lines: ReadableStream
 }
 
 /** Whether another checkpoint has the number of this one. */
-function isTaken(sql: SqlStorage, table: TableName, row: Row): boolean {
+function isTaken(sql: SqlStorage, table: TableName, row: SqlRow): boolean {
   if (table !== 'archive' && table !== 'checkpoint') return false
   const [found] = selectAll(sql, table, `SELECT run FROM ${table} WHERE id = ?`, row['id'] ?? null)
   return found !== undefined && found['run'] !== row['run']
 }
 
-const selectAll = (sql: SqlStorage, table: TableName, query: string, ...values: readonly SqlStorageValue[]): Row[] =>
-  exists(sql, table) ? sql.exec<Row>(query, ...values).toArray() : []
+const selectAll = (
+  sql: SqlStorage,
+  table: TableName,
+  query: string,
+  ...values: readonly SqlStorageValue[]
+): SqlRow[] => (exists(sql, table) ? sql.exec<SqlRow>(query, ...values).toArray() : [])
 
 const countRows = (sql: SqlStorage, table: TableName): number =>
   Number(selectAll(sql, table, `SELECT count(*) AS n FROM ${table}`)[0]?.['n'] ?? 0)

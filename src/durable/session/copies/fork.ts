@@ -235,7 +235,7 @@ async function ownedRow(
 ): Promise<StepRow> {
   const entries: Entry[] = []
   for (const entry of given) entries.push(copyImages ? { ...entry, message: await copyImages(entry.message) } : entry)
-  return { n, runId, entries, texts: entries.map((entry) => JSON.stringify(entry)), events: [] }
+  return { n, runId, entries, texts: [], events: [] }
 }
 
 async function* withoutRoot(entries: AsyncIterable<SnapshotEntry>): AsyncGenerator<SnapshotEntry> {

@@ -9,6 +9,7 @@ import type { Change, Checkpoint, Checkpoints, Selection } from '#backends/check
 import { checkpointLimits } from '#backends/checkpoints.ts'
 import { renderUnifiedDiff } from '#tools/file/patch/unified-diff.ts'
 import type { Session } from '../session.ts'
+import { type FileResult, workspaceFiles } from './files.ts'
 import { clock } from '#durable/platform/clock.ts'
 
 export type CheckpointView = {
@@ -109,6 +110,27 @@ export async function diffSince(session: Session, { n, to, path }: DiffRequest):
     if (parts.isFull) break
   }
   return parts.view()
+}
+
+/**
+ * Reads a file as it was before a turn, which is named by its number or its run. One that has not changed since is as it
+ * is now. Null when there is no such checkpoint.
+ */
+export async function readFileAt(session: Session, path: string, turn: number | string): Promise<FileResult | null> {
+  const { all, now } = (await currentCheckpoints(session)) ?? {}
+  const checkpoint = typeof turn === 'number' ? now?.[turn - 1] : now?.find(({ run }) => run === turn)
+  if (!all || !checkpoint) return null
+  const wanted = session.toolRuntime.backend.resolve(path)
+  for await (const change of all.changes(checkpoint.id, checkpointLimits.fileBytes)) {
+    if (change.path !== wanted) continue
+    if ('tooLarge' in change)
+      return { kind: 'refused', message: 'This version was too large to keep.', code: 'invalid' }
+    const { before } = change
+    if (!before) return { kind: 'missing' }
+    const stat = { path: wanted, type: 'file' as const, size: before.byteLength, modified: checkpoint.at }
+    return { kind: 'file', bytes: before, stat }
+  }
+  return workspaceFiles(session).read(path)
 }
 
 type CheckpointPair = readonly [from: Checkpoint, to: Checkpoint | undefined]

@@ -14,6 +14,7 @@ import { findJoinedRun } from '../views/read-session.ts'
 import { turnOf } from '../views/segments.ts'
 import type { Session } from '../session.ts'
 import type { Intake, Submitted } from './intake.ts'
+import { readFiles, withFileReader } from './incoming-files.ts'
 import { joinOpenTurn } from './join-turn.ts'
 import type { RequestSubmission } from './request.ts'
 import { prepareSlashDecisions, type SlashDecisions } from './slash-decision.ts'
@@ -40,8 +41,9 @@ export type ContinueSubmission = Pick<
   readonly message?: UserMessage | undefined
 }
 
-export function continueIntake(session: Session, submission: ContinueSubmission): Intake {
-  const { runId, results, message, idempotency } = submission
+export function continueIntake(session: Session, submission: ContinueSubmission, blobs: R2Bucket | undefined): Intake {
+  const { runId, results, idempotency } = submission
+  let { message } = submission
   let received: readonly ToolMessage[] = []
   let decisions: readonly PreparedDecision[] = []
   let typed: SlashDecisions | undefined
@@ -60,7 +62,8 @@ export function continueIntake(session: Session, submission: ContinueSubmission)
     },
     prepare: async () => {
       const turn = waiting()
-      if (turn) received = await receiveResults(session, turn, results)
+      if (turn) received = await receiveResults(session, turn, { runId, results, blobs })
+      if (message) [message] = await readFiles(session, runId, [message], blobs)
       decisions = await prepareDecisions(session, submission)
       typed = message && (await prepareSlashDecisions(session, submission.authority, message))
     },
@@ -85,8 +88,8 @@ const getJoining = (submission: ContinueSubmission) => ({
   options: ownedOptions(submission),
 })
 
-const ownedOptions = ({ options, authority }: ContinueSubmission) => ({
-  ...options,
+const ownedOptions = ({ options, message, authority }: ContinueSubmission) => ({
+  ...withFileReader(options, message ? [message] : []),
   authority: combineAuthorities([authority]),
 })
 
@@ -104,15 +107,18 @@ function findAnswered(turn: Turn, { runId, results }: ContinueSubmission): Submi
   return { runId: turn.id, status: isOver(turn) ? 'ended' : 'joined', segment: answered + 1 }
 }
 
+type GivenResults = Pick<ContinueSubmission, 'runId' | 'results'> & { readonly blobs: R2Bucket | undefined }
+
 /** Bounds, redacts and stores the results of the calls that wait. */
-async function receiveResults(session: Session, turn: Turn, results: readonly ClientResult[]) {
+async function receiveResults(session: Session, turn: Turn, { runId, results, blobs }: GivenResults) {
   const names = new Map(callerCalls(turn.stage).map(({ id, name }) => [id, name]))
   const messages = results.flatMap(({ callId, content, failed }): ToolMessage[] => {
     const name = names.get(callId)
     return name === undefined ? [] : [{ role: 'tool', callId, name, content, failed }]
   })
   const window = session.routesOf(turn)[turn.route.model]?.contextWindow
-  return session.toolRuntime.receiveResults(messages, turnScope(session), getResultLimits(window))
+  const read = await readFiles(session, runId, messages, blobs)
+  return session.toolRuntime.receiveResults(read, turnScope(session), getResultLimits(window))
 }
 
 async function prepareDecisions(session: Session, { approvals, authority }: ContinueSubmission) {

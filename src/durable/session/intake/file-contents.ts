@@ -1,14 +1,14 @@
 /** Renders what the files of a message contain: text, the text of a document, or what is said in a recording. */
 
-import type { OfficeFormat } from '#agent/core/media/document.ts'
-import { extractPdfText } from '#tools/file/documents/pdf-text.ts'
-import type { TextPart } from '#agent/core/message.ts'
-import { attachmentPrefix } from '#durable/workspace/attachments.ts'
+import { decodePlainText } from '#agent/core/plain-text.ts'
+import type { Pdf, SentFile, TextPart } from '#agent/core/message.ts'
+import { attachmentPrefix, storeData } from '#durable/workspace/attachments.ts'
 import { storePdf } from '#durable/workspace/pdfs.ts'
-import { withDeadline } from '#durable/platform/timeout.ts'
+import { explainUnread } from '#tools/file/documents/explain-unread.ts'
+import { documentFormatOf, extractDocument } from '../core/document-text.ts'
 import type { Session } from '../session.ts'
 
-export type PlacedFile = {
+export type PlacedAttachment = {
   readonly path: string
   readonly mediaType: string
   readonly bytes: Uint8Array<ArrayBuffer>
@@ -16,10 +16,6 @@ export type PlacedFile = {
 
 /** Characters of all files of a message. The rest is read by its path. */
 const maxChars = 60_000
-const extractTimeoutMs = 60_000
-const zeroByte = 0
-/** Text has no zero byte at its beginning. */
-const sniffedBytes = 8_192
 
 /** `pages`: of a PDF that a model may read as such. */
 type FileText = { readonly text: string; readonly pages?: number }
@@ -36,7 +32,7 @@ export class FileContents {
   }
 
   /** Undefined for a file that has no text. A PDF file stands beside its text. */
-  async render(file: PlacedFile): Promise<TextPart | undefined> {
+  async render(file: PlacedAttachment): Promise<TextPart | undefined> {
     const found = await this.#readText(file)
     if (!found?.text) return undefined
     const { tenantId, sessionId } = this.#session
@@ -52,7 +48,21 @@ export class FileContents {
     return { type: 'text', text: this.#renderText(file, found.text), ...(pdf && { pdf }) }
   }
 
-  #renderText(file: PlacedFile, text: string): string {
+  /** The file as its client has sent it. `pdf`: a copy in R2. */
+  async keep({ sent, unread }: TextPart, pdf: Pdf | undefined): Promise<SentFile | undefined> {
+    if (typeof sent !== 'object' || unread?.content.kind !== 'base64' || sent.url !== undefined)
+      return typeof sent === 'object' ? sent : undefined
+    const { tenantId, sessionId } = this.#session
+    const { data: given } = unread.content
+    // The copy of a PDF has the same characters, unless the client has sent white space.
+    const data =
+      pdf && Number(/\.(\d{1,9})$/.exec(pdf.data)?.[1]) === given.length
+        ? pdf.data
+        : await storeData(given, this.#blobs, attachmentPrefix(tenantId, sessionId))
+    return { ...sent, ...(data !== undefined && { data }) }
+  }
+
+  #renderText(file: PlacedAttachment, text: string): string {
     const shown = text.slice(0, this.#charsLeft).toWellFormed()
     this.#charsLeft -= shown.length
     const left = text.length - shown.length
@@ -61,16 +71,18 @@ export class FileContents {
     return `\n[${file.path} contains:]\n${shown}\n${end}`
   }
 
-  async #readText(file: PlacedFile): Promise<FileText | undefined> {
+  async #readText(file: PlacedAttachment): Promise<FileText | undefined> {
     const { bytes, mediaType } = file
     if (/^(?:audio|video)\//.test(mediaType)) return { text: await this.#transcribe(file) }
     const document = await this.#readDocument(file)
     if (document !== undefined || mediaType.startsWith('image/')) return document
-    const text = decodeText(bytes)
-    return text === undefined ? undefined : { text }
+    const text = decodePlainText(bytes)
+    if (text !== undefined) return { text }
+    const reason = explainUnread(bytes)
+    return reason === undefined ? undefined : { text: `(It${reason})` }
   }
 
-  async #transcribe({ bytes, mediaType }: PlacedFile): Promise<string> {
+  async #transcribe({ bytes, mediaType }: PlacedAttachment): Promise<string> {
     // The cost of the call is noted in the storage of the session, which may be new.
     if (this.#session.journal.isBlank) this.#session.updateMeta({})
     const said = await this.#session.toolRuntime.paidMedia.transcribe({ bytes, mime: mediaType })
@@ -81,43 +93,10 @@ export class FileContents {
   }
 
   /** Undefined for a file that is no document. */
-  async #readDocument(file: PlacedFile): Promise<FileText | undefined> {
-    const format = formatOf(file.path, file.mediaType)
-    return format && withDeadline(extractTimeoutMs, (signal) => this.#extract(file.bytes, format, signal))
-  }
-
-  async #extract(bytes: Uint8Array, format: OfficeFormat | 'pdf', signal: AbortSignal): Promise<FileText> {
-    const { documents, backend } = this.#session.toolRuntime
-    if (format === 'pdf') {
-      const found = await extractPdfText(bytes, { backend, documents, signal })
-      return 'text' in found ? found : { ...found, text: `(It${found.reason})` }
-    }
-    const found = await documents.office(bytes, format, signal)
-    return { text: 'text' in found ? found.text : '(It could not be read.)' }
-  }
-}
-
-const formats: Readonly<Record<string, OfficeFormat | 'pdf'>> = {
-  pdf: 'pdf',
-  docx: 'docx',
-  xlsx: 'xlsx',
-  pptx: 'pptx',
-  ipynb: 'ipynb',
-  'application/pdf': 'pdf',
-  'application/vnd.openxmlformats-officedocument.wordprocessingml.document': 'docx',
-  'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet': 'xlsx',
-  'application/vnd.openxmlformats-officedocument.presentationml.presentation': 'pptx',
-}
-
-const formatOf = (path: string, mediaType: string): OfficeFormat | 'pdf' | undefined =>
-  formats[mediaType] ?? formats[/\.(\w+)$/.exec(path)?.[1]?.toLowerCase() ?? '']
-
-/** Undefined for bytes that are no text in UTF-8. */
-function decodeText(bytes: Uint8Array): string | undefined {
-  if (bytes.subarray(0, sniffedBytes).includes(zeroByte)) return undefined
-  try {
-    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: false }).decode(bytes)
-  } catch {
-    return undefined
+  async #readDocument(file: PlacedAttachment): Promise<FileText | undefined> {
+    const format = documentFormatOf(file.path, file.mediaType)
+    if (!format) return undefined
+    const found = await extractDocument(this.#session, file.bytes, format)
+    return 'text' in found ? found : { ...found, text: `(It${found.reason})` }
   }
 }

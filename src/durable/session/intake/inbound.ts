@@ -9,7 +9,7 @@ import type { ChatAuthor, ChatOrigin } from '#agent/core/delivery.ts'
 import type { MediaReference } from '#agent/core/media/media-reference.ts'
 import type { Authority } from '#agent/core/permission/authority.ts'
 import { log } from '#agent/core/log.ts'
-import { type ImagePart, type UserMessage, userText } from '#agent/core/message.ts'
+import { type ImagePart, type TextPart, type UserMessage, userText } from '#agent/core/message.ts'
 import { escapeName, renderSpeaker } from '#channels/text/quote-person.ts'
 import { type ChatCommands, groupName } from '#durable/channels/gateway.ts'
 import { createArrivals } from '#durable/platform/arrivals.ts'
@@ -299,21 +299,20 @@ function resetIfDue(session: Session, own?: ResetPolicy): void {
 }
 
 type ReceivedFiles = {
-  readonly notes: readonly string[]
+  readonly notes: readonly TextPart[]
   readonly images: readonly ImagePart[]
   /** Somebody else may have written a file. A voice message of the sender is their own. */
   readonly isForeign: boolean
 }
 
 /**
- * Reads the files of a message of a chat into the workspace before its turn. Images also become a part of the message,
- * short texts and what was said in a voice message stand in it. A file that cannot be read leaves a note.
+ * Reads the files of a message of a chat into the workspace before its turn. Images also become a part of the message. What
+ * documents contain stands in it up to a budget, and so does what was said in a voice message. A file that cannot be read
+ * leaves a note.
  */
 const noFiles: ReceivedFiles = { notes: [], images: [], isForeign: false }
 
 const maxFiles = 20
-/** Larger texts are read from the workspace. */
-const maxInlineBytes = 100_000
 /** Larger images are files only: models do not accept them. */
 const maxImageBytes = 4_500_000
 const imageTypes: ReadonlySet<string> = new Set(['image/png', 'image/jpeg', 'image/gif', 'image/webp'])
@@ -322,7 +321,7 @@ const withFiles = (message: UserMessage, { notes, images, isForeign }: ReceivedF
   notes.length || images.length
     ? {
         ...message,
-        content: [...message.content, ...notes.map((text) => ({ type: 'text', text }) as const), ...images],
+        content: [...message.content, ...notes, ...images],
         ...(isForeign && { marks: allMarks, ...(!message.marks && { startsTyped: true as const }) }),
       }
     : message
@@ -332,25 +331,31 @@ async function receiveFiles(
   { origin, runId }: InboundSubmission,
   media: readonly MediaReference[],
 ): Promise<ReceivedFiles> {
-  const notes: string[] = []
+  const { FileContents } = await import('./file-contents.ts')
+  const contents = new FileContents(session, session.chatOutbox.media.blobs)
+  const notes: TextPart[] = []
+  const addNote = (text: string) => void notes.push({ type: 'text', text })
   const images: ImagePart[] = []
   for (const [n, reference] of media.slice(0, maxFiles).entries()) {
     const fetched = await session.chatOutbox.media.fetch(origin, reference)
     const file = fetched.kind === 'fetched' ? describeFile(reference, fetched) : undefined
     if (!file) {
-      notes.push(reportUnread(session, reference, fetched))
+      addNote(reportUnread(session, reference, fetched))
       continue
     }
     const path = pathOfFile(runId, file, n)
     if (isOfOthers(reference)) session.toolRuntime.fileMarks.set(session.toolRuntime.backend.resolve(path), allMarks)
     await writeIncomingFiles(session, [{ path, bytes: file.bytes }])
-    const title = reference.isQuoted ? 'File of the message replied to' : 'Attached file'
-    notes.push(`\n[${title}: ${path} (${file.mediaType})]${await renderContent(session, reference, file)}`)
-    const image =
-      file.bytes.length <= maxImageBytes && imageTypes.has(file.mediaType) ? await imageOf(session, file) : undefined
+    const said = reference.kind === 'voice' ? await renderTranscript(session, file) : ''
+    addNote(
+      `\n[${reference.isQuoted ? 'File of the message replied to' : 'Attached file'}: ${path} (${file.mediaType})]${said}`,
+    )
+    const content = isMedia(file) || said ? undefined : await contents.render({ ...file, path })
+    if (content) notes.push(content)
+    const image = await imageOf(session, file)
     if (image) images.push(image)
   }
-  if (media.length > maxFiles) notes.push(`\n[${media.length - maxFiles} more files were left out]`)
+  if (media.length > maxFiles) addNote(`\n[${media.length - maxFiles} more files were left out]`)
   return { notes, images, isForeign: media.some(isOfOthers) }
 }
 
@@ -388,14 +393,6 @@ function reportUnread(session: Session, { kind, name }: MediaReference, fetched:
   return `\n[The person sent ${shown}, which could not be read: ${detail}]`
 }
 
-/** The content of a short text, or the spoken words. Empty for other files. */
-async function renderContent(session: Session, { kind }: MediaReference, file: ReceivedFile): Promise<string> {
-  if (kind === 'voice') return renderTranscript(session, file)
-  const isText = /^(text\/|application\/(json|xml|yaml|x-yaml|toml))/.test(file.mediaType)
-  if (!isText || file.bytes.length > maxInlineBytes) return ''
-  return `\n[It contains:]\n${new TextDecoder().decode(file.bytes)}`
-}
-
 async function renderTranscript({ toolRuntime }: Session, { bytes, mediaType }: ReceivedFile): Promise<string> {
   const said = await toolRuntime.paidMedia.transcribe({ bytes, mime: mediaType })
   if (said.kind === 'text') return `\n[Said in it:]\n${said.text}`
@@ -404,5 +401,10 @@ async function renderTranscript({ toolRuntime }: Session, { bytes, mediaType }: 
     : `\n[What was said could not be transcribed: ${said.error}]`
 }
 
-const imageOf = (session: Session, { mediaType, bytes }: ReceivedFile): Promise<ImagePart | undefined> =>
-  session.chatOutbox.media.storeImage({ type: 'image', mediaType, data: encodeBase64Bytes(bytes) })
+const isMedia = ({ mediaType }: ReceivedFile): boolean => /^(?:audio|video|image)\//.test(mediaType)
+
+/** Undefined for other files, and for an image that models do not accept. */
+async function imageOf(session: Session, { mediaType, bytes }: ReceivedFile): Promise<ImagePart | undefined> {
+  if (bytes.length > maxImageBytes || !imageTypes.has(mediaType)) return undefined
+  return session.chatOutbox.media.storeImage({ type: 'image', mediaType, data: encodeBase64Bytes(bytes) })
+}

@@ -1,24 +1,15 @@
-/** Writes the files of a message into the workspace, and names them in the message. */
+/** Writes the files of messages into the workspace, and names them in the messages. */
 
 import { decodeBase64Bytes } from '#agent/core/base64.ts'
 import { log } from '#agent/core/log.ts'
 import { BackendError } from '#agent/core/backend.ts'
-import type { TextPart, UserMessage } from '#agent/core/message.ts'
+import type { ImagePart, Message, TextPart, UnreadFile } from '#agent/core/message.ts'
 import type { RequestedOptions } from '#agent/core/turn-options.ts'
 import type { Session } from '../session.ts'
 import { blobPrefix } from '#durable/platform/addresses.ts'
 
-export type IncomingFile = {
-  readonly name: string
-  readonly mediaType: string
-  readonly content:
-    | { readonly kind: 'base64'; readonly data: string }
-    /** A key in R2, of the same tenant. */
-    | { readonly kind: 'stored'; readonly key: string }
-}
-
 /** The path is the same for a repeat of the request. */
-export function pathOfFile(runId: string, { name }: Pick<IncomingFile, 'name'>, n: number): string {
+export function pathOfFile(runId: string, { name }: Pick<UnreadFile, 'name'>, n: number): string {
   const safe = name
     .normalize('NFC')
     .replace(/[^\p{L}\p{N}._ -]/gu, '_')
@@ -27,40 +18,59 @@ export function pathOfFile(runId: string, { name }: Pick<IncomingFile, 'name'>, 
   return `uploads/${runId.slice(4, 12)}/${n ? `${n + 1}-` : ''}${safe || 'file'}`
 }
 
-export const withFileNames = (message: UserMessage, runId: string, files: readonly IncomingFile[]): UserMessage =>
-  files.length
-    ? { ...message, content: [...message.content, { type: 'text', text: renderFileNames(runId, files) }] }
-    : message
-
-const renderFileNames = (runId: string, files: readonly IncomingFile[]): string =>
-  files.map((file, n) => `\n[Attached file: ${pathOfFile(runId, file, n)} (${file.mediaType})]`).join('')
-
 /** With tools of the client the agent's own tools for files are hidden. One stays, because only it reaches the files. */
-export const withFileReader = (options: RequestedOptions, files: readonly IncomingFile[]): RequestedOptions =>
-  files.length && options.clientTools?.length
+export const withFileReader = (options: RequestedOptions, messages: readonly Message[]): RequestedOptions =>
+  options.clientTools?.length && messages.some(hasUnread)
     ? { ...options, toolsets: [...(options.toolsets ?? []), 'read_file'] }
     : options
 
-/** Writes the files of a request, one after another, and returns what they contain. */
-export async function placeIncomingFiles(
+const isUnread = (part: TextPart | ImagePart): part is UnreadPart => part.type === 'text' && part.unread !== undefined
+type UnreadPart = TextPart & { readonly unread: UnreadFile }
+
+export const hasUnread = ({ role, content }: Message): boolean => role !== 'assistant' && content.some(isUnread)
+
+/**
+ * Writes the files of messages into the workspace, and names them and their contents behind the words. The newest message
+ * comes first in the budget of contents.
+ */
+export async function readFiles<M extends Message>(
   session: Session,
   runId: string,
-  files: readonly IncomingFile[],
+  messages: readonly M[],
   blobs: R2Bucket | undefined,
-): Promise<readonly TextPart[]> {
+): Promise<readonly M[]> {
+  if (!messages.some(hasUnread)) return messages
   const { FileContents } = await import('./file-contents.ts')
-  const { joinTexts } = await import('#durable/workspace/pdfs.ts')
   const contents = new FileContents(session, blobs)
-  const parts: TextPart[] = []
-  for (const [n, file] of files.entries()) {
-    const bytes = await readIncoming(session.tenantId, file, blobs)
-    if (!bytes) continue
-    const path = pathOfFile(runId, file, n)
-    await writeIncomingFiles(session, [{ path, bytes }])
-    const part = await contents.render({ path, mediaType: file.mediaType, bytes })
-    if (part) parts.push(part)
+  const read: M[] = []
+  let n = 0
+  for (const message of messages.toReversed()) {
+    if (message.role === 'assistant' || !hasUnread(message)) {
+      read.push(message)
+      continue
+    }
+    const names: TextPart[] = []
+    const texts: TextPart[] = []
+    for (const part of message.content.filter(isUnread)) {
+      const file = await placeFile(session, { runId, n: n++, file: part.unread }, blobs)
+      const text = file.bytes && (await contents.render({ ...file, bytes: file.bytes }))
+      const sent = await contents.keep(part, text?.pdf)
+      names.push({ type: 'text', text: `\n[Attached file: ${file.path} (${file.mediaType})]`, ...(sent && { sent }) })
+      if (text) texts.push({ ...text, sent: 'contents' })
+    }
+    const words = message.content.filter((part) => !isUnread(part))
+    read.push({ ...message, content: [...words, ...names, ...texts] })
   }
-  return joinTexts(parts)
+  return read.toReversed()
+}
+
+type PlacedFile = { readonly runId: string; readonly n: number; readonly file: UnreadFile }
+
+async function placeFile(session: Session, { runId, n, file }: PlacedFile, blobs: R2Bucket | undefined) {
+  const bytes = await readUnread(session.tenantId, file, blobs)
+  const path = pathOfFile(runId, file, n)
+  if (bytes) await writeIncomingFiles(session, [{ path, bytes }])
+  return { path, mediaType: file.mediaType, bytes }
 }
 
 /** A file that cannot be written is logged; the agent finds it missing. */
@@ -79,9 +89,9 @@ export async function writeIncomingFiles(
   }
 }
 
-async function readIncoming(
+async function readUnread(
   tenantId: string,
-  { content }: IncomingFile,
+  { content }: UnreadFile,
   blobs: R2Bucket | undefined,
 ): Promise<Uint8Array<ArrayBuffer> | undefined> {
   if (content.kind === 'base64') return decodeBase64Bytes(content.data)

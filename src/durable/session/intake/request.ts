@@ -2,7 +2,7 @@
 
 import { combineAuthorities } from '#agent/core/permission/contribution.ts'
 import type { Authority } from '#agent/core/permission/authority.ts'
-import type { Message, OpeningMessage, TextPart } from '#agent/core/message.ts'
+import type { Message, OpeningMessage } from '#agent/core/message.ts'
 import type { RequestedOptions } from '#agent/core/turn-options.ts'
 import type { NewSession } from '#durable/storage/session-metadata.ts'
 import type { TenantSnapshot } from '#durable/tenant/tenant-snapshot.ts'
@@ -13,7 +13,7 @@ import {
   storeImages,
   storeMessageImages,
 } from '#durable/workspace/attachments.ts'
-import { type IncomingFile, withFileNames, withFileReader, placeIncomingFiles } from './incoming-files.ts'
+import { hasUnread, readFiles, withFileReader } from './incoming-files.ts'
 import { joinOpenTurn } from './join-turn.ts'
 import { isLastRun, findJoinedRun, runOf } from '../views/read-session.ts'
 import type { Session } from '../session.ts'
@@ -27,8 +27,6 @@ export type RequestSubmission = {
   readonly runId: string
   readonly tenant: TenantSnapshot
   readonly message: OpeningMessage
-  /** Written into the workspace before the turn reads the message. */
-  readonly files?: readonly IncomingFile[]
   readonly options: RequestedOptions
   /** Applies while a turn is open. Undefined: the setting `busy_input_mode` decides. */
   readonly busyMode: BusyMode | undefined
@@ -54,23 +52,12 @@ export type RequestTarget =
     }
 
 export function requestIntake(session: Session, submission: RequestSubmission, blobs: R2Bucket | undefined): Intake {
-  const { runId, busyMode, target, tenant, files = [] } = submission
-  const message =
-    submission.message.role === 'user' ? withFileNames(submission.message, runId, files) : submission.message
+  const { runId, busyMode, target, tenant, message } = submission
   const options = ownedOptions(submission)
-  const history = target.kind === 'create' ? target.history : []
-  const imagePrefix = attachmentPrefix(session.tenantId, session.sessionId)
-  let stored = message
+  const given = new GivenMessages(session, submission, blobs)
   // An earlier try may have joined a run at any time; a concurrent one only since this one began.
   let eventsSince = 0
-  let storedHistory: readonly Message[] = []
-  let areFilesPlaced = files.length === 0
   let typed: SlashDecisions | undefined
-  const placeFiles = () => {
-    if (areFilesPlaced) return undefined
-    areFilesPlaced = true
-    return placeIncomingFiles(session, runId, files, blobs).then((texts) => void (stored = withTexts(stored, texts)))
-  }
   const open = async () => {
     await session.tenant.update(tenant)
     if (session.exists) return 'exists' as const
@@ -82,7 +69,8 @@ export function requestIntake(session: Session, submission: RequestSubmission, b
   return {
     runId,
     model: options.model,
-    validate: () => ([...history, message].every((one) => canStore(one, blobs)) ? undefined : tooLarge(runId)),
+    validate: () =>
+      [...historyOf(submission), message].every((one) => canStore(one, blobs)) ? undefined : tooLarge(runId),
     open,
     findOutcome: (isRecheck) => {
       const outcome = findOutcome(session, submission, { isRecheck, eventsSince })
@@ -92,34 +80,82 @@ export function requestIntake(session: Session, submission: RequestSubmission, b
     prepare: async () => {
       if (session.exists && session.store.hasOpenTurn)
         typed = await prepareSlashDecisions(session, submission.authority, message)
-      stored = await storeImages(message, blobs, imagePrefix)
-      if (session.exists) await placeFiles()
-      else storedHistory = await Promise.all(history.map((one) => storeMessageImages(one, blobs, imagePrefix)))
+      await given.store()
     },
-    discard: async () => {
-      if (stored !== message) await discardImages(stored, message, blobs)
-    },
-    create: () => {
-      if (target.kind === 'create') session.create(target.spec, submission.authority, storedHistory)
-    },
-    placeFiles,
-    compose: () => ({ message: stored, options }),
+    discard: () => given.discard(),
+    create: () => given.create(),
+    placeFiles: () => given.placeFiles(),
+    compose: () => ({ message: given.message, options }),
     join: () => {
       const { decisions = [] } = typed ?? {}
       const answers = { decisions, isCaller: submission.readsParts ?? false }
-      return stored.role === 'user'
-        ? joinOpenTurn(session, { runId, mode: busyMode, options, answers }, typed ? undefined : stored)
+      return given.message.role === 'user'
+        ? joinOpenTurn(session, { runId, mode: busyMode, options, answers }, typed ? undefined : given.message)
         : { runId, status: 'busy' }
     },
   }
 }
 
-const withTexts = (message: OpeningMessage, texts: readonly TextPart[]): OpeningMessage =>
-  message.role === 'user' ? { ...message, content: [...message.content, ...texts] } : message
+const historyOf = ({ target }: RequestSubmission): readonly Message[] =>
+  target.kind === 'create' ? target.history : []
 
-const ownedOptions = ({ options, files = [], authority }: RequestSubmission) => ({
-  ...withFileReader(options, files),
-  authority: combineAuthorities([authority]),
+/** Stores the images and files of a request: its message, and the history that a new session gets. */
+class GivenMessages {
+  readonly #session: Session
+  readonly #submission: RequestSubmission
+  readonly #blobs: R2Bucket | undefined
+  readonly #hasFiles: boolean
+  #areFilesPlaced: boolean
+  #history: readonly Message[] = []
+  message: OpeningMessage
+
+  constructor(session: Session, submission: RequestSubmission, blobs: R2Bucket | undefined) {
+    this.#session = session
+    this.#submission = submission
+    this.#blobs = blobs
+    this.message = submission.message
+    this.#hasFiles = [...historyOf(submission), submission.message].some(hasUnread)
+    this.#areFilesPlaced = !this.#hasFiles
+  }
+
+  /** The files of a new session are written when it exists. */
+  async store(): Promise<void> {
+    const { message } = this.#submission
+    const prefix = attachmentPrefix(this.#session.tenantId, this.#session.sessionId)
+    this.message = await storeImages(message, this.#blobs, prefix)
+    if (this.#session.exists) return this.placeFiles()
+    const history = historyOf(this.#submission)
+    this.#history = await Promise.all(history.map((one) => storeMessageImages(one, this.#blobs, prefix)))
+  }
+
+  create(): void {
+    const { target, authority } = this.#submission
+    if (target.kind === 'create') this.#session.create(target.spec, authority, this.#hasFiles ? [] : this.#history)
+  }
+
+  /** Undefined when there are none, or they are written already. */
+  placeFiles(): Promise<void> | undefined {
+    if (this.#areFilesPlaced) return undefined
+    this.#areFilesPlaced = true
+    return this.#placeFiles()
+  }
+
+  async #placeFiles(): Promise<void> {
+    const { runId } = this.#submission
+    const read = await readFiles<Message>(this.#session, runId, [...this.#history, this.message], this.#blobs)
+    this.message = read.at(-1) as OpeningMessage
+    this.#session.addHistory(read.slice(0, -1))
+  }
+
+  async discard(): Promise<void> {
+    const { message } = this.#submission
+    if (this.message !== message) await discardImages(this.message, message, this.#blobs)
+  }
+}
+
+const ownedOptions = (submission: RequestSubmission) => ({
+  ...withFileReader(submission.options, [submission.message, ...historyOf(submission)]),
+  authority: combineAuthorities([submission.authority]),
 })
 
 const tooLarge = (runId: string): Submitted => ({ runId, status: 'too-large' })

@@ -9,11 +9,13 @@ import {
   diffSince,
   listCheckpoints,
   orUnreachable,
+  readFileAt,
   type RollbackRequest,
   rollback,
   type RollbackResult,
   type Unreachable,
 } from '../core/checkpoints.ts'
+import type { FileResult } from '../core/files.ts'
 import type { SessionHost } from '../session-host.ts'
 
 export class CheckpointsSubject extends RpcTarget {
@@ -31,6 +33,15 @@ export class CheckpointsSubject extends RpcTarget {
   /** The changes since a checkpoint. Null: there is no such checkpoint. */
   diff(authority: Authority, request: DiffRequest): Promise<CheckpointDiff | null | Unreachable | undefined> {
     return this.#host.with(authority, (session) => orUnreachable(() => diffSince(session, request)))
+  }
+
+  /** A file before a turn, which is named by its number or its run. Null: there is no such checkpoint. */
+  read(
+    authority: Authority,
+    path: string,
+    turn: number | string,
+  ): Promise<FileResult | null | Unreachable | undefined> {
+    return this.#host.with(authority, (session) => orUnreachable(() => readFileAt(session, path, turn)))
   }
 
   rollback(authority: Authority, request: RollbackRequest): Promise<RollbackResult | Unreachable | undefined> {

@@ -3,6 +3,7 @@
 import { RpcTarget } from 'cloudflare:workers'
 import { type Authority, holderOf } from '#agent/core/permission/authority.ts'
 import { type FileResult, type Precondition, workspaceFiles } from '../core/files.ts'
+import { type DocumentResult, readDocument } from '../core/document-text.ts'
 import { recordContribution } from '../core/contributions.ts'
 import type { Session } from '../session.ts'
 import type { SessionHost } from '../session-host.ts'
@@ -21,6 +22,11 @@ export class FilesSubject extends RpcTarget {
   /** The bytes of a file, or the entries of a directory. */
   read(authority: Authority, path: string, isRecursive?: boolean): Promise<FileResult | undefined> {
     return this.#host.with(authority, (session) => workspaceFiles(session).read(path, isRecursive))
+  }
+
+  /** The text of a document, or words that say why there is none. */
+  readText(authority: Authority, path: string): Promise<FileResult | DocumentResult | undefined> {
+    return this.#host.with(authority, (session) => readDocument(session, path))
   }
 
   write(

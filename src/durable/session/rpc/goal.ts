@@ -24,9 +24,9 @@ type GoalParts = {
 }
 export type NewGoalBody = GoalParts & { readonly text: string; readonly state?: 'draft' | 'active' | undefined }
 /** `active` resumes the goal with fresh counters, `waiting` needs the id of a process. */
-export type GoalChange = GoalParts & Move & { readonly text?: string | undefined }
+export type GoalChange = GoalParts & GoalMove & { readonly text?: string | undefined }
 
-type Move = {
+type GoalMove = {
   readonly state?: 'active' | 'paused' | 'waiting' | undefined
   readonly process?: string | undefined
 }
@@ -120,7 +120,7 @@ const parseParts = (
 type Held = { readonly goal: Goal; readonly authority: Authority }
 
 /** Undefined when the process does not run. */
-function moveTo({ toolRuntime }: Session, { goal, authority }: Held, { state, process }: Move): Goal | undefined {
+function moveTo({ toolRuntime }: Session, { goal, authority }: Held, { state, process }: GoalMove): Goal | undefined {
   if (state === 'active') return resumeGoal(goal, authority)
   if (state === 'paused') return pauseGoal(goal, 'Paused by a person.')
   if (state === undefined) return goal

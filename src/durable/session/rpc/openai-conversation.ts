@@ -8,11 +8,13 @@ import type { SessionHost } from '../session-host.ts'
 import type { Entry } from '#agent/core/history.ts'
 import { type ConversationItem, renderConversation } from '#agent/public-api/responses/stored-items.ts'
 import { parseItemId } from '#agent/public-api/responses/item-ids.ts'
+import { newRunId } from '#durable/platform/ids.ts'
 import { importRunId } from '#durable/storage/journal.ts'
 import { attachmentPrefix, storeMessageImages } from '#durable/workspace/attachments.ts'
 import { recordContribution } from '../core/contributions.ts'
 import type { Session } from '../session.ts'
 import { undoTurns } from '../core/undo.ts'
+import { readFiles } from '../intake/incoming-files.ts'
 import { readItem, toStored } from '../views/read-response.ts'
 
 export type ConversationLabels = Readonly<Record<string, string>>
@@ -105,7 +107,8 @@ async function appendMessages(
   blobs: R2Bucket | undefined,
 ): Promise<readonly ConversationItem[] | undefined> {
   const imagePrefix = attachmentPrefix(session.tenantId, session.sessionId)
-  const stored = await Promise.all(messages.map((message) => storeMessageImages(message, blobs, imagePrefix)))
+  const placed = await Promise.all(messages.map((message) => storeMessageImages(message, blobs, imagePrefix)))
+  const stored = await readFiles(session, newRunId(session.sessionId), placed, blobs)
   const { store } = session
   if (store.hasOpenTurn) return undefined
   const before = store.lastMessageSeq()

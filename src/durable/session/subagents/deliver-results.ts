@@ -15,6 +15,7 @@ import {
   renderSpilled,
 } from '#agent/policy/subagent/result.ts'
 import { loadSchemaValidator } from '#backends/modules.ts'
+import type { ForeignChange } from '#durable/storage/session-metadata.ts'
 import { clock } from '#durable/platform/clock.ts'
 import { failpoint } from '#durable/platform/failpoint.ts'
 import { deliverResult } from '#durable/turn/pending-requests.ts'
@@ -266,7 +267,9 @@ async function copyChanges(
   const { files, capabilities } = session.toolRuntime.backend
   const marks = joinMarks(privateMarks, (state.at === 'ended' && state.report.marks) || allMarks)
   const mark = (path: string) => session.toolRuntime.fileMarks.set(path, marks)
-  const target = { files, root: capabilities.root, other: `/tmp/subagents/${index}`, mark }
+  const { known } = session.toolRuntime.backend
+  const report = (path: string, change: ForeignChange) => known?.recordReported(path, change)
+  const target = { files, root: capabilities.root, other: `/tmp/subagents/${index}`, mark, report }
   const done: SubagentFile[] = []
   for await (const entry of archive ? unpack(archive) : []) {
     const change = changes.get(entry.path)
@@ -283,10 +286,12 @@ type MergeTarget = {
   readonly other: string
   /** Gives a file the marks of the subagent. */
   readonly mark: (path: string) => void
+  /** The agent has to read the file again before it replaces it. */
+  readonly report: (path: string, change: ForeignChange) => void
 }
 
 async function writeChange(
-  { files, root, other, mark }: MergeTarget,
+  { files, root, other, mark, report }: MergeTarget,
   change: SubagentFileChange,
   bytes: Uint8Array,
 ): Promise<SubagentFile> {
@@ -295,13 +300,17 @@ async function writeChange(
   const written = isFree ? path : `${other}/${change.path}`
   mark(written)
   await files.write(written, bytes)
+  if (isFree) report(path, change.change === 'created' ? 'created' : 'changed')
   return { path: change.path, change: isFree ? change.change : 'conflict' }
 }
 
-async function removeChange({ files, root }: MergeTarget, change: SubagentFileChange): Promise<SubagentFile> {
+async function removeChange({ files, root, report }: MergeTarget, change: SubagentFileChange): Promise<SubagentFile> {
   const path = `${root}/${change.path}`
   const isFree = await isUnchanged(files, path, change)
-  if (isFree) await files.remove(path)
+  if (isFree) {
+    await files.remove(path)
+    report(path, 'deleted')
+  }
   return { path: change.path, change: isFree ? 'deleted' : 'conflict' }
 }
 

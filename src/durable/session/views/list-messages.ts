@@ -123,10 +123,10 @@ function readNewer(journal: Session['journal'], after: number, limit: number): P
   return { entries: entries.slice(0, limit), found, hasMore: entries.length > limit }
 }
 
-type Preview = MessageView & { readonly truncated?: true }
+type MessagePreview = MessageView & { readonly truncated?: true }
 
 /** Cuts the long texts of a message. `GET …/messages/{seq}` has the whole message. `max`: characters of each text. */
-function toPreview(view: MessageView, max: number): Preview {
+function toPreview(view: MessageView, max: number): MessagePreview {
   let isCut = false
   const cut = (text: string): string => {
     if (text.length <= max) return text

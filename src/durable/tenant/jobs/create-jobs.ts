@@ -19,7 +19,7 @@ import { parseTargets, renderTarget, type Target } from '#agent/schedule/job/tar
 import type { OrderedAction } from '#tools/judge-action.ts'
 import { sendAction } from '#tools/tool-names.ts'
 import { narrowByRoles } from '#agent/core/permission/roles.ts'
-import { isSent } from './delivery-rows.ts'
+import { reachesOthers } from './delivery-rows.ts'
 import { explainMissingKey } from '#durable/platform/master-key.ts'
 import type { JobFault } from './build-job.ts'
 import { resolveChat, type ResolveContext } from '../channels/resolve-chat.ts'
@@ -156,7 +156,7 @@ function listActions(
 ): readonly (readonly [param: string, action: OrderedAction])[] {
   const run = (command: string) => ({ tool: 'terminal', input: { command }, isOrdered: true })
   const parsed = deliver === undefined ? undefined : parseTargets(deliver)
-  const targets = parsed?.ok ? parsed.targets.filter((target) => isSent(target, by)) : []
+  const targets = parsed?.ok ? parsed.targets.filter((target) => reachesOthers(target, by)) : []
   return [
     ...(script ? [['script', run(script)] as const] : []),
     ...(monitor ? [['monitor_script', run(monitor)] as const] : []),

@@ -10,7 +10,7 @@ import type { GuardedFetch } from '#durable/platform/guarded-fetch.ts'
 import type { TenantChats } from '../channels/chats.ts'
 import { findConnection } from '../channels/find-connection.ts'
 import { chatSessionId } from './chat-session.ts'
-import { type DeliveryRows, type Destination, isSent, type JobDelivery } from './delivery-rows.ts'
+import { type DeliveryRows, type Destination, reachesOthers, type JobDelivery } from './delivery-rows.ts'
 import type { SessionJobs } from './session-port.ts'
 import { signWebhook } from './webhook-signature.ts'
 import { isGroupChat } from '../channels/resolve-chat.ts'
@@ -93,7 +93,7 @@ function settle({ rows, fail }: DeliveryContext, delivery: JobDelivery, attempt:
 
 async function tryDelivery(context: DeliveryContext, delivery: JobDelivery): Promise<DeliveryAttempt> {
   const { to, target, authority } = delivery
-  const refusal = isSent(to, authority) ? await context.judgeDelivery(authority, target) : undefined
+  const refusal = reachesOthers(to, authority) ? await context.judgeDelivery(authority, target) : undefined
   if (refusal !== undefined) return { kind: 'failed', error: refusal }
   switch (to.kind) {
     case 'session':

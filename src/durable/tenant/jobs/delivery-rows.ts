@@ -1,4 +1,4 @@
-/** Stores what of ended runs is still to be delivered, one row for each target. */
+/** Stores the results of ended runs that are still to be delivered, one row for each target. */
 
 import type { Marks } from '#agent/core/marks.ts'
 import type { Target } from '#agent/schedule/job/targets.ts'
@@ -11,8 +11,8 @@ export type Destination =
   | Extract<Target, { readonly kind: 'session' | 'chat' | 'home' | 'webhook' }>
   | { readonly kind: 'origin-chat'; readonly sessionId: string; readonly chat: ChatOrigin }
 
-/** Whether a delivery sends something to others: not to a session, and not to the only chat that its author reaches. */
-export function isSent(target: Target | Destination, { channel }: Authority): boolean {
+/** Whether a delivery reaches others: not that to a session, and not to the only chat that its author reaches. */
+export function reachesOthers(target: Target | Destination, { channel }: Authority): boolean {
   if (target.kind === 'webhook' || target.kind === 'home') return true
   return (
     target.kind === 'chat' && !(channel && target.connection === channel.connection && target.chat === channel.chat)

@@ -45,7 +45,7 @@ export type Refusal = {
   readonly param: string
 }
 
-type ChangeContext = { readonly env: Env; readonly tenantId: string; readonly authority: Authority }
+type ServerChangeContext = { readonly env: Env; readonly tenantId: string; readonly authority: Authority }
 
 const refusal = (code: Refusal['code'], param: string, message: string): { readonly refusal: Refusal } => ({
   refusal: {
@@ -59,7 +59,7 @@ const refusal = (code: Refusal['code'], param: string, message: string): { reado
 /** `stored`: the server that the fields change. Credentials stay with their origin. */
 export async function buildConfig(
   fields: ServerFields,
-  context: ChangeContext,
+  context: ServerChangeContext,
   stored?: StoredServer,
 ): Promise<{ readonly config: ServerConfig } | { readonly refusal: Refusal }> {
   const refused = findRefusal(fields, stored) ?? findMissingScope(fields, context, stored)
@@ -123,7 +123,7 @@ function findRefusal({ url, transport }: ServerFields, stored?: StoredServer) {
 
 function findMissingScope(
   { token, headers, trusted }: ServerFields,
-  { authority }: ChangeContext,
+  { authority }: ServerChangeContext,
   stored?: StoredServer,
 ) {
   if (hasScope(authority, 'approve')) return undefined
@@ -147,7 +147,7 @@ const findBlocked = (url: string): string | undefined => {
 
 async function sealHeaders(
   { url, token, headers, oauth }: { readonly url: string } & Pick<ServerFields, 'token' | 'headers' | 'oauth'>,
-  { env, tenantId }: ChangeContext,
+  { env, tenantId }: ServerChangeContext,
 ): Promise<Pick<ServerConfig, 'token' | 'headers' | 'oauth'>> {
   const sealOne = async (header: string, value: string): Promise<SealedHeader> => ({
     sealed: await sealForTenant(env, value, headerOwner(tenantId, url, header)),

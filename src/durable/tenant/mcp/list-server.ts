@@ -1,8 +1,8 @@
 /** Connects to an MCP server, lists its tools, and reports what was found in words. */
 
+import type { JsonObject } from '#agent/core/parse-json.ts'
 import { maxPages, maxTools, readListedTool, renderForHash } from '#agent/mcp/listed-tool.ts'
 import type { ListedTool } from '#agent/mcp/tool-texts.ts'
-import type { JsonObject } from '#agent/mcp/protocol.ts'
 import { secretName } from '#agent/core/secrets/secret-name.ts'
 import { systemAuthority } from '#agent/core/permission/authority.ts'
 import { clock } from '#durable/platform/clock.ts'

@@ -3,6 +3,7 @@
  * revision needs no session, and the id of a legacy session is a value that the caller keeps.
  */
 
+import type { JsonObject } from '#agent/core/parse-json.ts'
 import { createParser } from 'eventsource-parser'
 import { type Challenge, parseChallenge } from '#agent/mcp/oauth.ts'
 import {
@@ -13,7 +14,6 @@ import {
   createRequest,
   type Era,
   isKnownLegacyVersion,
-  type JsonObject,
   judgeProbe,
   modernVersion,
   parseMessages,
@@ -118,13 +118,13 @@ async function notify(
   await response.body?.cancel()
 }
 
-type Ask = { readonly method: string; readonly params?: JsonObject }
+type RpcAsk = { readonly method: string; readonly params?: JsonObject }
 
 /** Sends one request and returns its result. A legacy session that the server has forgotten is opened once more. */
 export async function request(
   endpoint: McpEndpoint,
   peer: McpPeer,
-  ask: Ask,
+  ask: RpcAsk,
   control: RequestControl,
 ): Promise<JsonObject> {
   if (peer.era === 'sse') return requestOverSse(endpoint, ask, control)
@@ -139,7 +139,7 @@ export async function request(
 type RequestExchange = Exchange & { readonly peer: McpPeer }
 
 /** Undefined: the server does not know the session any more. */
-async function sendRequest(exchange: RequestExchange, ask: Ask, mayRenew: boolean): Promise<JsonObject | undefined> {
+async function sendRequest(exchange: RequestExchange, ask: RpcAsk, mayRenew: boolean): Promise<JsonObject | undefined> {
   const { endpoint, peer, control } = exchange
   const progressToken = control.onProgress && `p${lastId + 1}`
   const { era, version, sessionId } = peer
@@ -323,10 +323,10 @@ async function* readEvents(response: Response, control: RequestControl): AsyncGe
   for await (const { data } of readSse(response, control)) yield* parseMessages(data)
 }
 
-type StreamEvent = { readonly event: string; readonly data: string }
+type SseEvent = { readonly event: string; readonly data: string }
 
-async function* readSse(response: Response, { signal }: RequestControl): AsyncGenerator<StreamEvent> {
-  const found: StreamEvent[] = []
+async function* readSse(response: Response, { signal }: RequestControl): AsyncGenerator<SseEvent> {
+  const found: SseEvent[] = []
   const parser = createParser({ onEvent: ({ event = 'message', data }) => found.push({ event, data }) })
   const decoder = new TextDecoder()
   const reader = response.body?.getReader()
@@ -348,7 +348,7 @@ async function* readSse(response: Response, { signal }: RequestControl): AsyncGe
 
 // The transport of 2024-11-05: a GET stream names an address for messages, and brings all answers.
 
-async function requestOverSse(endpoint: McpEndpoint, ask: Ask, control: RequestControl): Promise<JsonObject> {
+async function requestOverSse(endpoint: McpEndpoint, ask: RpcAsk, control: RequestControl): Promise<JsonObject> {
   const { url, headers, isTrustedAddress: isTrusted, guardedFetch } = endpoint
   const deadline = startDeadline(control.timeoutMs, control.signal)
   const { signal } = deadline
@@ -366,7 +366,7 @@ async function requestOverSse(endpoint: McpEndpoint, ask: Ask, control: RequestC
 async function converse(
   endpoint: McpEndpoint,
   stream: Response,
-  ask: Ask,
+  ask: RpcAsk,
   control: RequestControl,
 ): Promise<JsonObject> {
   const peer: McpPeer = { era: 'sse', version: '2024-11-05' }

@@ -3,6 +3,7 @@
  * and goes from the session to the server.
  */
 
+import { isJsonObject, type JsonObject } from '#agent/core/parse-json.ts'
 import { BoundedMap } from '#agent/core/bounded-map.ts'
 import { log } from '#agent/core/log.ts'
 import { type Authority, systemAuthority } from '#agent/core/permission/authority.ts'
@@ -10,7 +11,7 @@ import type { CallContext, Effect, Risk, Tool } from '#agent/core/tool.ts'
 import { hash53 } from '#agent/core/hash53.ts'
 import { type CallResult, checkArguments, convertResult, failedCall, renderResource } from '#agent/mcp/call-result.ts'
 import { listHeaderValues } from '#agent/mcp/listed-tool.ts'
-import { encodeHeaderValue, isJsonObject, type JsonObject } from '#agent/mcp/protocol.ts'
+import { encodeHeaderValue } from '#agent/mcp/protocol.ts'
 import { maxNameChars } from '#agent/mcp/tool-names.ts'
 import { defineSchemaTool } from '#tools/define-tool.ts'
 import { deferTools, type DeferTools } from '#tools/search/defer-tools.ts'

@@ -18,7 +18,7 @@ export type EmbeddedChunk = {
 /** The last page that was read, and the seq of its last message. */
 export type IndexProgress = { readonly page: number; readonly last: number }
 
-type Block = { readonly block: number; readonly positions: string; readonly vectors: ArrayBuffer }
+type VectorBlock = { readonly block: number; readonly positions: string; readonly vectors: ArrayBuffer }
 
 const schema = [
   'CREATE TABLE IF NOT EXISTS recall_queue (session TEXT PRIMARY KEY, due INTEGER NOT NULL) WITHOUT ROWID',
@@ -118,8 +118,8 @@ export class VectorRows {
     const sql = 'SELECT session, positions, vectors FROM recall_vector'
     const rows =
       sessionId === undefined
-        ? this.#sql.exec<Block & { session: string }>(sql)
-        : this.#sql.exec<Block & { session: string }>(`${sql} WHERE session = ?`, sessionId)
+        ? this.#sql.exec<VectorBlock & { session: string }>(sql)
+        : this.#sql.exec<VectorBlock & { session: string }>(`${sql} WHERE session = ?`, sessionId)
     for (const { session, positions, vectors } of rows) {
       const parsed = JSON.parse(positions) as readonly Position[]
       // A model that changed its dimensions is indexed anew with its name.
@@ -133,9 +133,9 @@ export class VectorRows {
     return best.list()
   }
 
-  #blocks(sessionId: string, order: string): readonly Block[] {
+  #blocks(sessionId: string, order: string): readonly VectorBlock[] {
     const query = `SELECT block, positions, vectors FROM recall_vector WHERE session = ? ${order}`
-    return this.#sql.exec<Block>(query, sessionId).toArray()
+    return this.#sql.exec<VectorBlock>(query, sessionId).toArray()
   }
 
   #writeBlock(sessionId: string, block: number, chunks: readonly PackedChunk[]): void {
@@ -156,9 +156,9 @@ function toPosition({ page, seq, offset, vector }: EmbeddedChunk): PackedChunk {
   return { position: [page, seq, offset, norm], bytes }
 }
 
-const countPositions = ({ positions }: Block): number => (JSON.parse(positions) as readonly Position[]).length
+const countPositions = ({ positions }: VectorBlock): number => (JSON.parse(positions) as readonly Position[]).length
 
-function unpack({ positions, vectors }: Block): readonly PackedChunk[] {
+function unpack({ positions, vectors }: VectorBlock): readonly PackedChunk[] {
   const parsed = JSON.parse(positions) as readonly Position[]
   const dimensions = vectors.byteLength / Math.max(1, parsed.length)
   return parsed.map((position, i) => ({ position, bytes: new Int8Array(vectors, i * dimensions, dimensions) }))

@@ -13,7 +13,7 @@ import type { KnownTexts } from '#agent/policy/approval/known-texts.ts'
 import type { EgressState } from '#agent/policy/approval/egress.ts'
 import { getResultMarks, getWriteReach, marksOfMessages, readText } from '#agent/untrusted/result-marks.ts'
 import type { LinkFilter } from '#agent/untrusted/link-filter.ts'
-import { loadEgressPart, loadShellPolicy, readEgressPart } from '#backends/modules.ts'
+import { type EgressPart, loadEgressPart, loadShellPolicy, readEgressPart } from '#backends/modules.ts'
 import type { SessionMetadata } from '#durable/storage/session-metadata.ts'
 import { type FileMarks, openFileMarks } from '#durable/workspace/file-marks.ts'
 
@@ -38,8 +38,6 @@ export type ReadingRun = {
   /** The messages that its model has read, as they were stored. */
   readonly transcript: readonly Message[]
 }
-
-type EgressPart = Awaited<ReturnType<typeof loadEgressPart>>
 
 type LogMetadata = {
   readonly meta: () => Pick<SessionMetadata, 'exposure' | 'fileMarks' | 'promptRecord'>

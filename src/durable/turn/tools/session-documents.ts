@@ -5,8 +5,7 @@ import { clock } from '#durable/platform/clock.ts'
 import { createLink } from '#durable/platform/signed-links.ts'
 import type { ToolPorts } from './tool-ports.ts'
 
-export function createSessionDocuments({ env, tenantId, sessionId }: ToolPorts): DocumentWriter {
-  const { LOADER: loader } = env
+export function createSessionDocuments({ env, loader, tenantId, sessionId }: ToolPorts): DocumentWriter {
   let opened: Promise<DocumentWriter['write']> | undefined
   const open = (own: WorkerLoader) =>
     (opened ??= import('#backends/make-document/make-document.ts').then((module) =>

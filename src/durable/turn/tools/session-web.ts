@@ -35,8 +35,8 @@ export function createSessionWeb(
     },
     async extract(url, maxChars, signal) {
       const { extractPage, openPageReader } = await import('#backends/web/extract/extract-page.ts')
-      const { env, tenantId, guardedFetch: send, backend, fileMarks, runInBackground } = ports
-      const reader = (readPage ??= openPageReader(env.LOADER, `${tenantId}/${sessionId}`))
+      const { env, loader, tenantId, guardedFetch: send, backend, fileMarks, runInBackground } = ports
+      const reader = (readPage ??= openPageReader(loader, `${tenantId}/${sessionId}`))
       const renderPage = async (address: string, stop: AbortSignal) => {
         const shown = await showPage(address, stop)
         if (shown && 'status' in shown) return shown

@@ -7,6 +7,8 @@ import type { GuardedFetch } from '#durable/platform/guarded-fetch.ts'
 
 export type ToolPorts = {
   readonly env: Env
+  /** Use it in place of that of `env`: it queues the isolates of the object. */
+  readonly loader: WorkerLoader | undefined
   readonly tenantId: string
   readonly sessionId: string
   /** Read at each use: keys and settings change. */

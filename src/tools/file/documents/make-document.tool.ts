@@ -7,6 +7,7 @@ import { assessWrites } from '../../assess-paths.ts'
 import { defineTool } from '../../define-tool.ts'
 import { failOnBackendError } from '../../fail-on-backend-error.ts'
 import { fail } from '../../tool-result.ts'
+import { describeForeignChange, unclearChange } from '../foreign-change.ts'
 
 const maxChars = 2_000_000
 
@@ -36,18 +37,21 @@ export default defineTool({
       if ('refused' in made) return fail(made.refused, { success: false })
       const root = backend.resolve('.')
       const absolute = backend.resolve(path)
+      const change = await backend.known?.compare(absolute, await backend.files.read(absolute))
+      if (change === 'changed') return fail(describeForeignChange(path), { success: false, changed_since_read: true })
       await backend.files.write(absolute, made.bytes)
+      await backend.known?.see(absolute, made.bytes)
       const relative = absolute.startsWith(`${root}/`) ? absolute.slice(root.length + 1) : undefined
       const url = relative === undefined ? '' : await documentWriter.link(relative)
       const bytes = made.bytes.byteLength
-      const { warnings } = made
+      const warnings = [...(made.warnings ?? []), ...(change === 'unclear' ? [unclearChange] : [])]
       return {
         success: true,
         path: relative ?? absolute,
         mime: mediaTypeOf(path),
         bytes,
         url,
-        ...(warnings && { warnings: [...warnings] }),
+        ...(warnings.length > 0 && { warnings }),
       }
     }),
 })

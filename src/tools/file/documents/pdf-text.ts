@@ -40,7 +40,7 @@ export async function extractPdfText(
 }
 
 const refusalReasons: Readonly<Record<PdfRefusal, string>> = {
-  encrypted: ' is encrypted and opens with a password only. Ask for a copy without one.',
+  encrypted: ' is protected by a password, so it cannot be read here. Ask for a copy without one.',
   damaged: ' is not a valid .pdf file.',
   stopped: ' takes too much time or memory to be read. Split it, or ask for its text.',
   size: ' is too large to be read here. Split it, or ask for its text.',

@@ -3,7 +3,8 @@
  * before it ("legacy"). No session is kept in either, so any isolate answers any request.
  */
 
-import { isJsonObject, isKnownLegacyVersion, type JsonObject, modernVersion } from '#agent/mcp/protocol.ts'
+import { isJsonObject, type JsonObject } from '#agent/core/parse-json.ts'
+import { isKnownLegacyVersion, modernVersion } from '#agent/mcp/protocol.ts'
 import { toAppError } from '../../errors.ts'
 
 export type RpcId = string | number | null

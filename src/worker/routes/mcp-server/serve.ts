@@ -1,9 +1,9 @@
 /** Serves `/mcp`: tools, resources and prompts of the agent for MCP clients, with the rights of the key that asks. */
 
+import { isJsonObject, type JsonObject } from '#agent/core/parse-json.ts'
 import * as z from 'zod'
 import { hasScope } from '#agent/core/permission/authority.ts'
 import type { Identity } from '#agent/core/permission/roles.ts'
-import { isJsonObject, type JsonObject } from '#agent/mcp/protocol.ts'
 import { encodeBase64Bytes } from '#agent/core/base64.ts'
 import { fetchTenantSnapshot } from '#durable/tenant/tenant-snapshot.ts'
 import { clock } from '#durable/platform/clock.ts'

@@ -24,11 +24,11 @@ import { submitInFork } from '../../fork.ts'
 import { nameClient } from '../../client-disconnect.ts'
 import { eventStreamHeaders, idempotencyKeyHeader, sessionIdHeaders, toolsetsHeader } from '../../headers.ts'
 import { claimIds, joinedIds, replayHeaders, type RequestIds } from '../../idempotency.ts'
-import { listFiles, parseUserMessage } from '../../input/input.ts'
+import { joinUserMessages, parseUserMessage } from '../../input/input.ts'
 import { limitToolsets, namedToolsets } from '../../input/limit-toolsets.ts'
 import { readWithSessionSettings } from '../../input/settings-patch.ts'
 import { maxPauseMs, parseTurnOptions } from '../../input/turn-options.ts'
-import { resolveFiles } from '../../files/uploads.ts'
+import { nameFiles, resolveEarlierFiles, resolveFiles } from '../../files/uploads.ts'
 import { type RouteCall, route } from '../../route.ts'
 import { addressSession } from '../../sessions.ts'
 import { idempotencyOf, submitAndStream, submitUntilSegment, Superseded } from '../../submit.ts'
@@ -62,20 +62,27 @@ type ChatCall = RouteCall<unknown, ChatRequest>
 
 async function chat(call: ChatCall): Promise<Response> {
   const stored = call.web.req.header('x-talaria-session-id') ?? call.web.req.header('x-hermes-session-id')
-  const conversation = splitMessages(call.body.messages)
-  const message = parseLast(conversation)
-  const files = message && (await resolveFiles(listFiles(contentOf(conversation)), call, 'messages'))
-  const asked = { call, clientTools: parseClientTools(call.body), conversation, message, files }
+  const written = splitMessages(call.body.messages)
+  const last = parseLast(written)
+  const message = last && (await resolveFiles(last, call, 'messages'))
+  const hashes = stored === undefined ? hashConversation(call, call.body.messages) : undefined
+  const found = hashes && (await findContinued(call, written, hashes))
+  const conversation = { ...written, history: await resolveHistory(call, written, found) }
+  const asked = { call, clientTools: parseClientTools(call.body), conversation, message }
   if (stored !== undefined) return serve({ ...asked, stored })
-  const hashes = hashConversation(call, call.body.messages)
-  const found = await findContinued(call, conversation, hashes)
   try {
-    return await serve({ ...asked, hashes, found })
+    return await serve({ ...asked, ...(hashes && { hashes }), found })
   } catch (error) {
     if (!(error instanceof Superseded) || found?.kind !== 'continue') throw error
     // Another request continued the conversation at the same moment.
-    return serve({ ...asked, hashes, found: { ...found, kind: 'branch' } })
+    return serve({ ...asked, ...(hashes && { hashes }), found: { ...found, kind: 'branch' } })
   }
+}
+
+/** The files of messages that the session does not have. */
+async function resolveHistory(call: ChatCall, { history }: ChatConversation, found: FoundConversation | undefined) {
+  const from = found ? history.findLastIndex(({ role }) => role !== 'user') + 1 : 0
+  return [...nameFiles(history.slice(0, from)), ...(await resolveEarlierFiles(history.slice(from), call))]
 }
 
 /** Results of tools reach only the run that waits for them, not a copy of its session. */
@@ -89,7 +96,6 @@ type CompletionRequest = {
   readonly clientTools: ClientToolOptions
   readonly conversation: ChatConversation
   readonly message: UserMessage | undefined
-  readonly files: RequestSubmission['files'] | undefined
   /** The session that the header names. */
   readonly stored?: string
   readonly hashes?: ConversationHashes
@@ -151,18 +157,18 @@ function createCommand(
 }
 
 /** A session that the client names is created when it does not exist. A generated id is only found. */
-function commandByName({ conversation, message, files, stored = '' }: CompletionRequest, request: CompletionFields) {
+function commandByName({ conversation, message, stored = '' }: CompletionRequest, request: CompletionFields) {
   if (conversation.results.length) return continueRun(request, conversation, message)
   const target = isGeneratedSession(stored) ? undefined : { isNewId: false }
-  return startRun(request, conversation, { message, files, target })
+  return startRun(request, conversation, { message, target })
 }
 
 /** A new session expires when nothing continues it. */
 const commandOfNew = (
-  { conversation, message, files, found }: CompletionRequest,
+  { conversation, message, found }: CompletionRequest,
   request: CompletionFields,
   { replayed }: RequestIds,
-) => startRun(request, conversation, { message, files, target: { isNewId: !replayed, oneShot: !found } })
+) => startRun(request, conversation, { message, target: { isNewId: !replayed, oneShot: !found } })
 
 /** The session that was found continues, or its copy does. */
 function commandByWords(
@@ -170,12 +176,12 @@ function commandByWords(
   request: CompletionFields,
   found: FoundConversation,
 ): RequestSubmission | ContinueSubmission {
-  const { conversation, files } = asked
+  const { conversation } = asked
   const message = latestMessage(asked)
   const isContinued = found.kind === 'continue'
   if (isContinued && (found.segment !== undefined || conversation.results.length))
     return continueRun(request, conversation, message, found.runId)
-  const command = startRun(request, conversation, { message, files, target: undefined })
+  const command = startRun(request, conversation, { message, target: undefined })
   return isContinued ? { ...command, target: { kind: 'after', runId: found.runId } } : command
 }
 
@@ -183,12 +189,10 @@ function commandByWords(
 function latestMessage({ conversation: { history }, message }: CompletionRequest): UserMessage | undefined {
   const from = history.findLastIndex(({ role }) => role !== 'user') + 1
   const earlier = history.slice(from).filter((one) => one.role === 'user')
-  return message && earlier.length
-    ? { role: 'user', content: [...earlier, message].flatMap(({ content }) => content) }
-    : message
+  return message && earlier.length ? joinUserMessages([...earlier, message]) : message
 }
 
-type CompletionFields = Omit<RequestSubmission, 'kind' | 'message' | 'files' | 'busyMode' | 'target'>
+type CompletionFields = Omit<RequestSubmission, 'kind' | 'message' | 'busyMode' | 'target'>
 
 /**
  * Continues the run that waits for these results. A run that was found without a session header is named by `continues`;
@@ -211,7 +215,6 @@ const continueRun = (
 
 type CompletionStart = {
   readonly message: UserMessage | undefined
-  readonly files: RequestSubmission['files']
   /** Absent: the session exists. */
   readonly target: { readonly isNewId: boolean; readonly oneShot?: boolean } | undefined
 }
@@ -220,14 +223,13 @@ type CompletionStart = {
 function startRun(
   request: CompletionFields,
   conversation: ChatConversation,
-  { message, files, target }: CompletionStart,
+  { message, target }: CompletionStart,
 ): RequestSubmission {
   const { history, opening } = completeHistory(conversation, 'messages')
   return {
     kind: 'request',
     ...request,
     message: message ?? (opening as ToolMessage),
-    ...(files && { files }),
     busyMode: 'queue',
     readsParts: true,
     target: target ? { kind: 'create', spec: specOf(target), isNewId: target.isNewId, history } : { kind: 'existing' },
@@ -237,8 +239,6 @@ function startRun(
 /** Undefined when the client brings results only. */
 const parseLast = ({ last, instructions }: ChatConversation): UserMessage | undefined =>
   last.role === 'user' ? parseUserMessage(last.content, [], 'messages', instructions) : undefined
-
-const contentOf = ({ last }: ChatConversation) => (last.role === 'user' ? last.content : '')
 
 const specOf = ({ oneShot = false }: { readonly oneShot?: boolean }) => ({ source: 'api', ...(oneShot && { oneShot }) })
 

@@ -2,12 +2,13 @@
 
 import * as z from 'zod'
 import { AppError, invalid } from '../../errors.ts'
+import { resolveEarlierFiles } from '../../files/uploads.ts'
+import { respondWithData } from '../../responses/item-data.ts'
 import { pageItems, pageQuery } from '../../responses/item-page.ts'
 import { parseItems, type responseInput } from '../../responses/response-items.ts'
 import { parseAllMessages } from '../../responses/response-input.ts'
 import { resolveReferences } from '../../responses/resolve-references.ts'
 import { conversationItemShape, conversationItemsShape } from '../../responses/response-shape.ts'
-import { jsonResponse } from '../../responses/respond.ts'
 import { type RouteCall, route } from '../../route.ts'
 import { ok } from '../../shapes.ts'
 import { requireFound, addressSession } from '../../sessions.ts'
@@ -92,7 +93,7 @@ export const conversationRoutes = [
     summary: 'Items of a conversation, newest first',
     query: pageQuery,
     responses: ok('OpenAI list', conversationItemsShape),
-    handle: async (call) => Response.json(pageItems(await listItems(call), call.query)),
+    handle: async (call) => respondWithData(call, pageItems(await listItems(call), call.query)),
   }),
   route({
     method: 'post',
@@ -109,7 +110,7 @@ export const conversationRoutes = [
       const added = await subject(call).append(call.authority, await parseMessages(call, call.body.items))
       if (added === null) throw busy()
       const data = JSON.parse(requireFound(added)) as readonly Item[]
-      return Response.json(pageItems(data, { limit: 100, order: 'asc' }))
+      return respondWithData(call, pageItems(data, { limit: 100, order: 'asc' }))
     },
   }),
   route({
@@ -121,9 +122,10 @@ export const conversationRoutes = [
     tag,
     summary: 'One item of a conversation',
     responses: ok('The item', conversationItemShape),
-    handle: async ({ env, authority, tenant, param }) => {
+    handle: async (call) => {
+      const { env, authority, tenant, param } = call
       const { responses } = addressSession(env, tenant.id, param('id'))
-      return jsonResponse(requireFound(await responses.item(authority, param('item'))))
+      return respondWithData(call, JSON.parse(requireFound(await responses.item(authority, param('item')))))
     },
   }),
   route({
@@ -157,7 +159,7 @@ async function parseMessages(call: RouteCall<unknown, unknown>, given: readonly 
   const parsed = await resolveReferences(call, parseItems(given as z.infer<typeof responseInput>))
   const { messages, system } = parseAllMessages(parsed, '')
   if (system) throw invalid('Messages of role system are not stored. Send instructions with each response.', 'items')
-  return messages
+  return resolveEarlierFiles(messages, call)
 }
 
 const busy = () => new AppError(409, 'conflict', 'A response of this conversation is in progress.')

@@ -6,6 +6,7 @@ import { renderUsage } from '#agent/public-api/responses/response.ts'
 import { newSessionId } from '#durable/platform/ids.ts'
 import type { Location } from '#durable/session/views/locate-response.ts'
 import { AppError, invalid } from '../../errors.ts'
+import { nameFiles } from '../../files/uploads.ts'
 import { parseTurnOptions } from '../../input/turn-options.ts'
 import { locateResponse } from '../../responses/continued-run.ts'
 import { getConversationName, responseBody } from '../../responses/response-body.ts'
@@ -89,7 +90,8 @@ async function readConversation(call: ToolListCall) {
   const { model } = parseTurnOptions(body, env, tenant, { openAiNames: true })
   const items = await resolveReferences(call, body.input === undefined ? [] : parseItems(body.input))
   const { messages, system } = parseAllMessages(items, body.instructions ?? '')
-  return { session: await findSession(call), of: { tenant, spec: { model: model ?? null } }, messages, system }
+  const of = { tenant, spec: { model: model ?? null } }
+  return { session: await findSession(call), of, messages: nameFiles(messages), system }
 }
 
 async function findSession(call: ToolListCall) {

@@ -5,6 +5,7 @@ import type { RenderedResponse } from '#durable/session/rpc/responses.ts'
 import { AppError } from '../../errors.ts'
 import { eventStreamHeaders } from '../../headers.ts'
 import { locateResponse, type ResponseLocation } from '../../responses/continued-run.ts'
+import { respondWithData } from '../../responses/item-data.ts'
 import { pageItems, pageQuery } from '../../responses/item-page.ts'
 import { jsonResponse } from '../../responses/respond.ts'
 import { deletedShape, inputItemsShape, responseShape } from '../../responses/response-shape.ts'
@@ -83,8 +84,10 @@ export const storedResponseRoutes = [
     summary: 'The input of a response',
     query: pageQuery,
     responses: ok('OpenAI list, newest first', inputItemsShape),
-    handle: async ({ env, authority, param, query }) =>
-      Response.json(await listInputItems(locateResponse({ env, authority }, param('id')), query)),
+    handle: async (call) => {
+      const { env, authority, param, query } = call
+      return respondWithData(call, await listInputItems(locateResponse({ env, authority }, param('id')), query))
+    },
   }),
 ]
 

@@ -321,6 +321,22 @@ describe('files', () => {
     ])
     expect(await (await request('GET', `/api/sessions/${id}/files/a.txt`)).text()).toBe('one')
   })
+
+  it('are not replaced by an agent that has read them before', async () => {
+    const write = (content: string) => calls({ name: 'write_file', input: { path: 'a.txt', content } })
+    const read = calls({ name: 'read_file', input: { path: 'a.txt' } })
+    const { id } = await conversation({
+      parent: [read, delegate({ goal: 'Change it.' }), write('mine'), read, write('both'), says('ok')],
+      child: (_goal, asked) => (resultsIn(asked) ? says('Changed.') : write('theirs')),
+    })
+    await request('PUT', `/api/sessions/${id}/files/a.txt`, { body: 'first' })
+    await send(id, 'go')
+    const { body } = await call<{ data: { role: string; content: string }[] }>('GET', `/api/sessions/${id}/messages`)
+    const results = body.data.filter(({ role }) => role === 'tool').map(({ content }) => content)
+    expect(results[2]).toContain('changed_since_read')
+    expect(results[3]).toContain('theirs')
+    expect(await (await request('GET', `/api/sessions/${id}/files/a.txt`)).text()).toBe('both')
+  })
 })
 
 describe('background work', () => {

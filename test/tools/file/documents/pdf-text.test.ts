@@ -73,7 +73,7 @@ describe('a PDF file', () => {
   it.each<[string, PdfAnswer, RegExp]>([
     ['pictures of text', pages('', ''), /a\.pdf has 2 pages without text: .* scan.*pdftoppm/],
     ['no pages that can be read', { pages: ['', ''], total: 2, unread: [1, 2] }, /not a valid \.pdf/],
-    ['a password', { refused: 'encrypted' }, /encrypted.*without one/],
+    ['a password', { refused: 'encrypted' }, /protected by a password.*without one/],
     ['damage', { refused: 'damaged' }, /not a valid \.pdf/],
     ['too much in it', { refused: 'stopped' }, /too much time or memory.*Split/],
     ['no room for it', { refused: 'size' }, /too large.*Split/],

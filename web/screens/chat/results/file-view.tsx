@@ -1,17 +1,18 @@
 /** Shows a file of the workspace in a message: a picture, sound or film itself, any other file as a card. */
 
 import { useEffect, useState } from 'preact/hooks'
-import { IconButton } from '../../../parts/button.tsx'
+import { Button, IconButton } from '../../../parts/button.tsx'
 import { Dialog } from '../../../parts/dialog.tsx'
 import { download } from '../../../parts/download.ts'
-import { Panel, useLoad } from '../../../parts/load.tsx'
+import { useLoad } from '../../../parts/load.tsx'
 import { addressOf } from '../../../parts/route.ts'
 import { showBidi } from '../../../markdown/links.ts'
 import { extensionOf, nameOf } from '../../../model/workspace-files.ts'
 import { formatBytes } from '../../../words/format.ts'
 import { t } from '../../../words/words.ts'
+import { openArtifact } from '../artifact/opened.ts'
 import { timeline } from '../store.ts'
-import { loadFile, type LoadedFile, readBeginning, readFile } from './load-file.ts'
+import { loadFile, type LoadedFile, readFile } from './load-file.ts'
 
 type Place = { readonly session: string; readonly path: string }
 type Props = Place & { readonly text: string }
@@ -45,7 +46,7 @@ function Media({ session, path, text, file }: MediaProps) {
       ) : (
         <video controls src={url} aria-label={name} />
       )}
-      <Card session={session} path={path} text={text} file={{ kind: 'other', size: file.size, isText: false }} />
+      <Card session={session} path={path} text={text} file={{ kind: 'other', size: file.size }} />
     </span>
   )
 }
@@ -70,6 +71,7 @@ export function ZoomPicture({ url, alt, file, isLarge = false }: ZoomProps) {
         <Dialog title={alt} onClose={() => setOpen(false)} isWide>
           <img src={url} alt={alt} />
           <span class="row end">
+            {file && <Button onClick={() => openBeside(file, setOpen)}>{t('openBeside')}</Button>}
             {file && <OpenInFiles {...file} />}
             <IconButton icon="save" label={t('download')} onClick={save} />
             <IconButton icon="close" label={t('close')} onClick={() => setOpen(false)} />
@@ -80,19 +82,23 @@ export function ZoomPicture({ url, alt, file, isLarge = false }: ZoomProps) {
   )
 }
 
+function openBeside(file: Place, setOpen: (isOpen: boolean) => void): void {
+  setOpen(false)
+  openArtifact(file)
+}
+
 const OpenInFiles = ({ session, path }: Place) => (
   <a href={addressOf('files', session, `file:${path}`)}>{t('openInFiles')}</a>
 )
 
 type CardProps = Props & { readonly file: Extract<LoadedFile, { readonly kind: 'other' }> }
 
-function Card({ session, path, text, file: { size, isText } }: CardProps) {
-  const [isOpen, setOpen] = useState(false)
+function Card({ session, path, text, file: { size } }: CardProps) {
   const name = text || nameOf(path)
   const type = extensionOf(path).toUpperCase() || t('file')
   return (
     <span class="file">
-      <button type="button" class="file-name" onClick={() => setOpen(true)} title={path}>
+      <button type="button" class="file-name" onClick={() => openArtifact({ session, path })} title={path}>
         <span class="clip" dir="auto">
           {showBidi(name)}
         </span>
@@ -103,28 +109,6 @@ function Card({ session, path, text, file: { size, isText } }: CardProps) {
         label={`${t('download')}: ${nameOf(path)}`}
         onClick={async () => download(nameOf(path), await readFile(session, path))}
       />
-      {isOpen && (
-        <Dialog title={path} onClose={() => setOpen(false)} isWide>
-          {isText ? <Preview session={session} path={path} /> : <p class="note">{t('noPreview')}</p>}
-          <span class="row end">
-            <OpenInFiles session={session} path={path} />
-            <IconButton icon="close" label={t('close')} onClick={() => setOpen(false)} />
-          </span>
-        </Dialog>
-      )}
     </span>
-  )
-}
-
-function Preview({ session, path }: Place) {
-  const text = useLoad(() => readBeginning(session, path), path)
-  return (
-    <Panel of={text}>
-      {(words) => (
-        <pre tabIndex={0} dir="auto">
-          {showBidi(words)}
-        </pre>
-      )}
-    </Panel>
   )
 }

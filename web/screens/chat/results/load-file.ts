@@ -6,12 +6,11 @@ import { extensionOf, kindOf } from '../../../model/workspace-files.ts'
 
 export type LoadedFile =
   | { readonly kind: 'missing' }
-  | { readonly kind: 'other'; readonly size: number; readonly isText: boolean }
+  | { readonly kind: 'other'; readonly size: number }
   | { readonly kind: 'picture' | 'sound' | 'film'; readonly size: number; readonly blob: Blob }
 
 const maxShownBytes = 32 * 1_024 * 1_024
 const beginBytes = 512
-const previewBytes = 20_000
 
 /** Only types that a media element plays, so that no name of a file makes a page of it. */
 const mediaTypes: Readonly<Record<string, string>> = {
@@ -39,7 +38,7 @@ export async function loadFile(session: string, path: string): Promise<LoadedFil
     return await load(session, path)
   } catch (error) {
     if (!(error instanceof ApiError)) throw error
-    if (error.status === 416) return { kind: 'other', size: 0, isText: true }
+    if (error.status === 416) return { kind: 'other', size: 0 }
     if (refusals.has(error.status)) return missing
     throw error
   }
@@ -54,17 +53,10 @@ async function load(session: string, path: string): Promise<LoadedFile> {
   const picture = findMime(bytes, path)
   const kind = picture === undefined ? kindOf(path) : 'picture'
   const type = picture ?? mediaTypes[extensionOf(path)]
-  if (kind === 'other' || type === undefined || size > maxShownBytes)
-    return { kind: 'other', size, isText: !bytes.includes(0) }
+  if (kind === 'other' || type === undefined || size > maxShownBytes) return { kind: 'other', size }
   const blob = await readFile(session, path)
   return { kind, size, blob: blob.slice(0, blob.size, type) }
 }
 
 export const readFile = async (session: string, path: string): Promise<Blob> =>
   (await send('GET', filePath(session, path))).blob()
-
-/** The beginning of a text. A character that is cut in half is left out. */
-export async function readBeginning(session: string, path: string): Promise<string> {
-  const response = await send('GET', filePath(session, path), { headers: { range: `bytes=0-${previewBytes - 1}` } })
-  return new TextDecoder().decode(await response.arrayBuffer()).replace(/\uFFFD$/, '')
-}

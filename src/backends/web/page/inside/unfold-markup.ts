@@ -6,7 +6,7 @@
 import { Parser } from 'htmlparser2'
 import { renderMath } from './math-text.ts'
 
-type Attributes = Readonly<Record<string, string>>
+type TagAttributes = Readonly<Record<string, string>>
 type Open = { readonly name: string; readonly classes: string; readonly from: number }
 
 /** The place where the output of a possible code block begins, and the changes when it is one. */
@@ -19,7 +19,7 @@ type CodeBlock = {
 }
 
 /** A table with numbers of lines in one cell and the code in another. */
-type OpenTable = { readonly at: number; readonly depth: number; hasGutter: boolean; hasCode: boolean }
+type OpenMarkupTable = { readonly at: number; readonly depth: number; hasGutter: boolean; hasCode: boolean }
 
 const hasMarkup = /<math\b|katex|math\/tex|<pre\b|class\s*=\s*["'][^"']{0,200}\bline\b/i
 const formulaClass = /(?:^|\s)(?:katex|katex-display|mwe-math-element|MathJax|MathJax_Display|MathJax_Preview)(?:\s|$)/
@@ -55,7 +55,7 @@ class Unfolding {
   readonly #out: string[] = []
   readonly #open: Open[] = []
   readonly #blocks: CodeBlock[] = []
-  readonly #tables: OpenTable[] = []
+  readonly #tables: OpenMarkupTable[] = []
   #copied = 0
   #preDepth = 0
   #needsBreak = false
@@ -85,7 +85,7 @@ class Unfolding {
     this.#copied = Math.max(this.#copied, index)
   }
 
-  #begin(name: string, { class: classes = '', type = '' }: Attributes, from: number, to: number): void {
+  #begin(name: string, { class: classes = '', type = '' }: TagAttributes, from: number, to: number): void {
     this.#open.push({ name, classes, from })
     if (this.#skipped) return
     const skipped = classify(name, classes, type)

@@ -1,5 +1,6 @@
 /** Finds the authorization server of an MCP server, and the client that asks it. */
 
+import { isJsonObject, type JsonObject } from '#agent/core/parse-json.ts'
 import {
   type AuthorizationServer,
   checkOAuthAddress,
@@ -11,7 +12,6 @@ import {
   type Resource,
   unionScopes,
 } from '#agent/mcp/oauth.ts'
-import { isJsonObject, type JsonObject } from '#agent/mcp/protocol.ts'
 import { unseal } from '#durable/platform/seal.ts'
 import { sealForTenant } from '../../secrets/tenant-seal.ts'
 import { clientSecretHeader, headerOwner, openEndpoint, type ServerAccess } from '../list-server.ts'

@@ -48,7 +48,7 @@ export type Grant = GrantTarget & {
 /** Rights that a call lacked, and how many sign-ins have asked for them. */
 type MissingScope = { readonly scope: string; readonly tries: number }
 
-type Stored = { readonly grant?: Grant | undefined; readonly missing?: MissingScope | undefined }
+type StoredGrant = { readonly grant?: Grant | undefined; readonly missing?: MissingScope | undefined }
 
 /** Tokens open for one server of one tenant, at one origin, from one authorization server. */
 export const grantOwner = (
@@ -194,12 +194,12 @@ export class GrantRows {
       .map(({ issuer, redirectUri, body }) => ({ issuer, redirectUri, client: JSON.parse(body) as RegisteredClient }))
   }
 
-  #get(alias: string): Stored {
+  #get(alias: string): StoredGrant {
     const [row] = this.#sql.exec<{ body: string }>('SELECT body FROM mcp_grant WHERE alias = ?', alias).toArray()
-    return row ? (JSON.parse(row.body) as Stored) : {}
+    return row ? (JSON.parse(row.body) as StoredGrant) : {}
   }
 
-  #put(alias: string, stored: Stored): void {
+  #put(alias: string, stored: StoredGrant): void {
     this.#sql.exec('INSERT OR REPLACE INTO mcp_grant VALUES (?, ?)', alias, JSON.stringify(stored))
   }
 }

@@ -1,11 +1,11 @@
-/** Tests that the model catalog is fetched from OpenRouter and models.dev documents and stored. */
+/** Tests that the model catalog is fetched from OpenRouter and models.dev documents and stored. `npm run chaos` runs it. */
 
 import { once } from 'node:events'
 import { createServer, type Server as HttpServer } from 'node:http'
 import { setTimeout as delay } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { createClient } from './support/client.ts'
-import { deleteState, newState, type Server, startServer } from './support/server.ts'
+import { createClient } from '../support/client.ts'
+import { deleteState, newState, type Server, startServer } from '../support/server.ts'
 
 const documents: Readonly<Record<string, object>> = {
   '/api/v1/models': {

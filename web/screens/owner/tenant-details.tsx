@@ -1,4 +1,4 @@
-/** The limits of a tenant. An empty field is no limit. */
+/** What the operator grants a tenant: limits, where an empty field is none, and the mail addresses of its channels. */
 
 import { useState } from 'preact/hooks'
 import { api, path } from '../../api/client.ts'
@@ -18,7 +18,11 @@ const names = [
   'children',
 ]
 
-type Tenant = { readonly id: string; readonly limits: Readonly<Record<string, number>> }
+type Tenant = {
+  readonly id: string
+  readonly limits: Readonly<Record<string, number>>
+  readonly mail: readonly string[]
+}
 type Props = { readonly tenant: Tenant; readonly onChange: () => Promise<void> }
 
 export function TenantLimits({ tenant: { id, limits }, onChange }: Props) {
@@ -32,9 +36,7 @@ export function TenantLimits({ tenant: { id, limits }, onChange }: Props) {
   }
   return (
     <details>
-      <summary>
-        {t('limits')} {Object.keys(limits).length > 0 && <span class="badge">{Object.keys(limits).length}</span>}
-      </summary>
+      <Summary title={t('limits')} count={Object.keys(limits).length} />
       <Form label={`${t('limits')}: ${id}`} action={t('save')} onSend={save}>
         <p class="note">{t('limitHint')}</p>
         {shown.map((name) => (
@@ -49,3 +51,34 @@ export function TenantLimits({ tenant: { id, limits }, onChange }: Props) {
     </details>
   )
 }
+
+export function TenantMail({ tenant: { id, mail }, onChange }: Props) {
+  const [text, setText] = useState<string>()
+  const save = async () => {
+    if (text === undefined) return
+    const assigned = [...new Set(text.split(/[\s,;]+/u).filter(Boolean))]
+    await api('PATCH', path`/api/admin/tenants/${id}`, { body: { mail: assigned } })
+    setText(undefined)
+    await onChange()
+  }
+  return (
+    <details>
+      <Summary title={t('mailOfTenant')} count={mail.length} />
+      <Form label={`${t('mailOfTenant')}: ${id}`} action={t('save')} onSend={save}>
+        <Field
+          label={t('mailAssigned')}
+          hint={t('mailHint')}
+          kind="area"
+          value={text ?? mail.join('\n')}
+          onChange={setText}
+        />
+      </Form>
+    </details>
+  )
+}
+
+const Summary = ({ title, count }: { readonly title: string; readonly count: number }) => (
+  <summary>
+    {title} {count > 0 && <span class="badge">{count}</span>}
+  </summary>
+)
