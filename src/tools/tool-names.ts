@@ -12,7 +12,8 @@ export const transcribeAction = 'transcribe'
 /** Actions like those of tools, without a call of a model (judge-action.ts). Settings and roles name it like one. */
 const actionNames: readonly string[] = [sendAction, transcribeAction]
 
-const serverTools = /^mcp(?:__|-)/
+/** Of MCP servers and of plugins. */
+const serverTools = /^(?:mcp|plugin)(?:__|-)/
 export const isServerTool = (name: string): boolean => serverTools.test(name)
 
 const toolNames: readonly string[] = [

@@ -25,6 +25,7 @@ import { loginPageRoutes, signInRoutes } from './routes/login.ts'
 import { loginRoutes } from './routes/logins.ts'
 import { memoryRoutes } from './routes/memory.ts'
 import { mcpRoutes } from './routes/mcp.ts'
+import { outgoingHookRoutes } from './routes/outgoing-hooks.ts'
 import { pluginRoutes } from './routes/plugins.ts'
 import { createMcpServerRoutes } from './routes/mcp-server/mcp-server.ts'
 import { mcpOAuthRoutes } from './routes/mcp-oauth.ts'
@@ -94,6 +95,7 @@ export const routes: readonly ApiRoute[] = [
   ...memoryRoutes,
   ...mcpRoutes,
   ...pluginRoutes,
+  ...outgoingHookRoutes,
   ...jobRoutes,
   ...skillRoutes,
   ...skillImportRoutes,

@@ -108,6 +108,10 @@ async function makeResources(
   const plugin = `p-${crypto.randomUUID().slice(0, 8)}`
   const code = `export const hooks = { post_tool_call: { run: () => '${canary}' } }`
   await call('POST', '/api/plugins', { key, body: { name: plugin, code } })
+  const hook = await call<{ id: string }>('POST', '/api/hooks', {
+    key,
+    body: { url: `https://${canary}.example.com/`, events: ['subagent_stop'] },
+  })
   const person = `${++people}`
   const issued = await bindings.TENANT.getByName(`t/${id}`).pairing.check(
     ownerAuthority(id),
@@ -143,6 +147,7 @@ async function makeResources(
     memory: staged.kind === 'staged' ? staged.id : '',
     channel: channel.body.id,
     plugin,
+    hook: hook.body.id,
     person: `telegram:${person}`,
     login: login.body.id,
     key: keyIdOf(await newKey(id, ['read'], { name: canary })),
@@ -173,6 +178,7 @@ async function makeTenant(canary: string): Promise<Tenant> {
   await remove(`/api/jobs/${deleted['job']}`)
   await remove(`/api/channels/${deleted['channel']}`)
   await remove(`/api/plugins/${deleted['plugin']}`)
+  await remove(`/api/hooks/${deleted['hook']}`)
   await remove(`/api/pairing/${deleted['person']}`)
   await call('DELETE', `/api/admin/logins/${deleted['login']}`)
   await call('DELETE', `/api/admin/keys/${deleted['key']}`)
@@ -199,6 +205,7 @@ const unknown: Resources = {
   memory: `mem_${'0'.repeat(32)}`,
   channel: `ch_${'0'.repeat(32)}`,
   plugin: 'never-made',
+  hook: `hook_${'0'.repeat(32)}`,
   person: 'telegram:0',
   login: `login_${'0'.repeat(32)}`,
   key: 'a'.repeat(16),
@@ -223,6 +230,7 @@ const kinds: readonly (readonly [RegExp, string])[] = [
   [/^\/api\/memory\/pending\/\{/, 'memory'],
   [/^\/api\/jobs\/\{/, 'job'],
   [/^\/api\/channels\/\{/, 'channel'],
+  [/^\/api\/hooks\/\{/, 'hook'],
   [/^\/api\/plugins\/\{/, 'plugin'],
   [/^\/api\/pairing\/\{/, 'person'],
   [/^\/api\/admin\/tenants\/\{/, 'tenant'],
@@ -264,6 +272,7 @@ function addressOf(
     run,
     name: resources[kind === 'skill' || kind === 'plugin' ? kind : 'secret'] ?? 'x',
     n: inside['n'] ?? '1',
+    delivery: 'x',
     path: inside['path'] ?? 'x',
     attachment: inside['attachment'] ?? 'msg_1.0',
   })

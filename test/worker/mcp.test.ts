@@ -284,6 +284,21 @@ describe('calls', () => {
     expect(read).not.toContain('[object')
   })
 
+  it('are made by programs, and judged as all others', async () => {
+    const { key, server } = await start({ tools: [tool('add')] })
+    server.answer = (_, { text: value }) =>
+      text(`sum ${String(value)}`, { structuredContent: { length: String(value).length } })
+    await add(key)
+    const code = `const seen = []
+for (const text of ['a', 'bb', 'ccc']) seen.push((await mcp__wiki__add({ text })).structuredContent.length)
+console.log(seen.join('+'))`
+    expect((await runTurn(key, 'execute_code', { code })).read).toContain('1+2+3')
+    expect(server.requests.filter(({ method }) => method === 'tools/call')).toHaveLength(3)
+    const { read } = await runTurn(key, 'execute_code', { code }, { approvals: { mode: 'manual' } })
+    expect(read).toMatch(/cannot wait for the user's consent/)
+    expect(server.requests.filter(({ method }) => method === 'tools/call')).toHaveLength(3)
+  })
+
   it('explain wrong arguments with the schema, without a request', async () => {
     const { key, server } = await start()
     await add(key)

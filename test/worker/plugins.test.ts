@@ -1,6 +1,8 @@
 /** Tests plugins: what waits for approval, what their code can reach, and how their hooks change turns. */
 
+import { runInDurableObject } from 'cloudflare:test'
 import { afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
+import { objectOf } from '../durable/support/object.ts'
 import { calls, listTexts, model, type ModelRequest, type Reply, says } from '../support/scripted-model.ts'
 import { applyMigrations, call, type ErrorBody, newKey, newSession, newTenant } from './client.ts'
 
@@ -290,12 +292,12 @@ describe('a hook before calls', () => {
     expect((await runCommand(invalid.key)).read).toMatch(/Invalid input/)
   })
 
-  it('has a person asked in every mode, and is asked once', async () => {
+  it('has a person asked in every mode, and is asked once, also after a crash', async () => {
     const code = hook(
       'pre_tool_call',
       "await ctx.kv.put('n', (await ctx.kv.get('n') ?? 0) + 1); ctx.log('asked ' + await ctx.kv.get('n')); return { action: 'approve', message: 'look at it' }",
     )
-    const { key } = await install(code, { grants: { kv: true } })
+    const { key, id: tenant } = await install(code, { grants: { kv: true } })
     const command = calls({ name: 'terminal', input: { command: 'echo hello' } })
     const { id } = await runTurn(key, [command, says('done')], { approvals: { mode: 'off' } }, true)
     type Waiting = { data: { id: string; reasons: string[]; choices: string[] }[] }
@@ -306,6 +308,9 @@ describe('a hook before calls', () => {
     })
     expect(waiting.reasons.join()).toContain('the plugin p says: look at it')
     expect(waiting.choices).toEqual(['once', 'deny'])
+    await runInDurableObject(objectOf(id, tenant), (_object, state) => state.abort('killed by a test')).catch(
+      () => undefined,
+    )
     await call('POST', `/api/approvals/${waiting.id}`, { key, body: { decision: 'once' } })
     await vi.waitFor(async () => {
       const { body } = await call<{ data: { role: string; content: unknown }[] }>(

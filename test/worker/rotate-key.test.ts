@@ -80,6 +80,22 @@ it('credentials of MCP servers are sealed again, and open without the earlier ke
   vi.restoreAllMocks()
 })
 
+it('secrets of outgoing webhooks are sealed again, and sign as before', async () => {
+  const { id, key } = await newTenant()
+  const received: Request[] = []
+  vi.spyOn(globalThis, 'fetch').mockImplementation(async (input, init) => {
+    received.push(new Request(input as RequestInfo, init as RequestInit))
+    return new Response(null, { status: 204 })
+  })
+  const body = { url: 'https://hooks.example.com/', events: ['*'] }
+  const made = await call<{ id: string; secret: string }>('POST', '/api/hooks', { key, body })
+  await call('POST', `/api/hooks/${made.body.id}/rotate`, { key })
+  expect(await rotate(bindings, id)).toEqual({ resealed: 2, unreadable: [] })
+  expect((await call('POST', `/api/hooks/${made.body.id}/test`, { key })).body).toMatchObject({ ok: true })
+  expect(received[0]?.headers.get('webhook-signature')).toMatch(/^v1,\S+$/)
+  vi.restoreAllMocks()
+})
+
 it('a new data key seals everything again', async () => {
   const id = await filledTenant()
   expect(await openAll(bindings, id)).toEqual(all)

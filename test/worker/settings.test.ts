@@ -96,13 +96,28 @@ describe('settings that would have no effect', () => {
   it.each([
     [
       'toolset',
-      { toolsets: { disabled: ['hermes-webhook', 'talaria-telegram', 'mcp__git__log', 'all', 'read_file'] } },
+      {
+        toolsets: {
+          disabled: [
+            'hermes-webhook',
+            'talaria-telegram',
+            'mcp__git__log',
+            'plugin__words__count',
+            'plugin-words',
+            'all',
+            'read_file',
+          ],
+        },
+      },
     ],
     [
       'pattern',
       {
         approvals: {
-          rules: ['*', 'web_*', 'toolset:file', 'toolset:*', 'mcp__git__*'].map((tool) => ({ do: 'ask', tool })),
+          rules: ['*', 'web_*', 'toolset:file', 'toolset:*', 'mcp__git__*', 'plugin__*'].map((tool) => ({
+            do: 'ask',
+            tool,
+          })),
         },
       },
     ],

@@ -240,8 +240,8 @@ export type Toolbox = ReadonlyMap<string, Tool>
 export type Programs = {
   /** Never rejects, even when the isolate crashes. */
   readonly run: (program: Program) => Promise<ProgramEnd>
-  /** Returns the tool with this name, if the session has it. */
-  readonly tool: (name: string) => Tool | undefined
+  /** The tools of the session. */
+  readonly toolbox: () => Toolbox
   /** Returns the resources of a call. Calls with a common resource wait for each other. */
   readonly touches: (tool: Tool, input: unknown) => ReturnType<Tool['touches']>
   /** Dispatches a call like one of the model, but refuses it when it needs a person. */

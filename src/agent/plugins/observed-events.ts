@@ -6,12 +6,12 @@ import type { Observer } from '#agent/core/hook.ts'
 /** `data` has secrets masked, as the events have. */
 export type Observed = { readonly hook: Observer; readonly data: Readonly<Record<string, unknown>> }
 
-/** `isFirst`: the session has had no run before. */
-export function observe(event: SessionEvent, isFirst: boolean): readonly Observed[] {
+/** A session begins with its first event. */
+export function observe(event: SessionEvent): readonly Observed[] {
   if (isRunEnd(event)) return observeEnd(event)
   switch (event.type) {
     case 'run.started':
-      return isFirst ? [{ hook: 'on_session_start', data: {} }] : []
+      return event.seq === 1 ? [{ hook: 'on_session_start', data: {} }] : []
     case 'tool.completed': {
       const { call_id, tool, failed, duration_ms, preview } = event
       const data = { tool_name: tool, tool_call_id: call_id, failed, duration_ms, result: preview }

@@ -9,6 +9,7 @@ export const newSessionId = (): string => `ses_${randomHex()}`
 export const newNonce = (): string => randomHex().slice(0, 16)
 export const newMemoryWriteId = (): string => `mem_${randomHex()}`
 export const newCredentialId = (): string => `cred_${randomHex()}`
+export const newHookId = (): string => `hook_${randomHex()}`
 export const newJobId = (): string => randomHex().slice(0, 12)
 export const newJobRunId = (): string => `jobrun_${randomHex()}`
 

@@ -41,6 +41,7 @@ export type WakeReason =
   | 'media'
   | 'browser'
   | 'subagents'
+  | 'hooks'
   | 'selfStart'
   | 'projection'
 
@@ -80,6 +81,7 @@ export function scheduledParts(session: Session, expire: () => Promise<void>): S
       wakeAt: unlessClosing(() => session.subagents.getNextWake()),
       wake: () => withTimeout(session.subagents.handleDriverStop(), leaseMs, giveUp),
     },
+    hooks: { wakeAt: unlessClosing(() => session.hookFeed.getNextWake()), wake: () => session.hookFeed.send() },
     selfStart: { wakeAt: unlessClosing(() => session.selfStart.getNextWake()), wake: () => runSelfStarted(session) },
     // History gets the rows of the work before it.
     projection: { wakeAt: () => session.turns.projectionRetryAt, wake: () => projectEnded(session) },

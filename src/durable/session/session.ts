@@ -15,6 +15,7 @@ import { isUnattendedTurn } from '#agent/policy/unattended.ts'
 import type { Route } from '#agent/routing/route.ts'
 import { openHistory } from '#db/history.ts'
 import { ChatOutbox } from '#durable/channels/chat-outbox.ts'
+import { HookFeed } from '#durable/events/hook-feed.ts'
 import { SessionAnnouncer } from '#durable/events/session-announcer.ts'
 import { Streams } from '#durable/events/streams.ts'
 import type { SideCall } from '#durable/models/side-call.ts'
@@ -98,6 +99,7 @@ export class Session implements TurnSession {
   readonly parts: PartSchedule<WakeReason>
   readonly access: SessionAccess
   readonly announcer: SessionAnnouncer
+  readonly hookFeed: HookFeed
   readonly queue: QueuedRuns
   readonly clients: RunClients
   /** The turn that was open when the object woke. */
@@ -140,6 +142,7 @@ export class Session implements TurnSession {
     this.turns = new TurnControl(this, ctx.storage, () => this.parts.wakes())
     this.access = this.#createAccess(deleteSession)
     this.announcer = new SessionAnnouncer(this)
+    this.hookFeed = new HookFeed(this, env)
     this.queue = new QueuedRuns(this)
     this.clients = new RunClients(this)
     const machine = createTurnMachine(this, env)
@@ -336,6 +339,7 @@ export class Session implements TurnSession {
         this.chatOutbox.handleEvents(events)
         this.streams.publish(events)
         this.announcer.handleEvents(events)
+        this.hookFeed.handleEvents(events)
         traceTurnEnd(this, this.#env, events)
         storeAnsweredTurn(this, this.#env, events)
         observeEvents(this, events)

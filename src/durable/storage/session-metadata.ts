@@ -133,6 +133,8 @@ export type SessionMetadata = Conversations & {
   readonly shell?: ShellState
   /** The metadata that a client has given the session as a conversation. */
   readonly labels?: Readonly<Record<string, string>>
+  /** The last event that was reported for outgoing webhooks. */
+  readonly hooksThrough?: number
   /** Calls that were allowed for this session. */
   readonly grants?: readonly SessionGrant[]
   readonly machine?: WorkspaceLocation

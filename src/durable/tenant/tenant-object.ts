@@ -47,6 +47,7 @@ import { createChangeCheck } from './tenant-part.ts'
 import { TenantPairing } from './channels/pairing.ts'
 import { TenantPending } from './pending.ts'
 import { MaterialVersion, TenantPrompt } from './prompt-material.ts'
+import { TenantOutgoing } from './outgoing/outgoing.ts'
 import { TenantPlugins } from './plugins/plugins.ts'
 import { TenantPush } from './push/push.ts'
 import { TenantSecrets } from './secrets/secrets.ts'
@@ -196,6 +197,16 @@ export class TenantDO extends DurableObject<Env> {
     values: this.#values,
     audit: this.#audit,
     secrets: () => this.#secrets.sealed(),
+  })
+  readonly #outgoing = new TenantOutgoing({
+    mayChange: this.#mayChange,
+    tenantId: this.#id,
+    env: this.env,
+    sql: this.#sql,
+    values: this.#values,
+    audit: this.#audit,
+    armAlarm: () => this.armAlarm(),
+    runInBackground: (work) => this.ctx.waitUntil(work),
   })
   readonly #plugins = new TenantPlugins({
     mayChange: this.#mayChange,
@@ -350,6 +361,10 @@ export class TenantDO extends DurableObject<Env> {
     return this.#mcp
   }
 
+  get outgoing(): TenantOutgoing {
+    return this.#outgoing
+  }
+
   get plugins(): TenantPlugins {
     return this.#plugins
   }
@@ -393,6 +408,7 @@ export class TenantDO extends DurableObject<Env> {
     const promptVersion = this.#materialVersion.get()
     const mcpVersion = this.#mcp.version()
     const pluginVersion = this.#plugins.version()
+    const outgoingEvents = this.#outgoing.wanted()
     return {
       id: this.#id,
       settings: this.#settings.get(),
@@ -405,6 +421,7 @@ export class TenantDO extends DurableObject<Env> {
       ...(promptVersion !== undefined && { promptVersion }),
       ...(mcpVersion !== undefined && { mcpVersion }),
       ...(pluginVersion !== undefined && { pluginVersion }),
+      ...(outgoingEvents && { outgoingEvents }),
       ...(this.#sockets.isWatched && { isWatched: true as const }),
     }
   }
@@ -469,7 +486,13 @@ export class TenantDO extends DurableObject<Env> {
 
   /** Parts that have work to do at a time of their own, while the tenant is active. */
   protected get scheduledParts(): ScheduledParts {
-    return { jobs: this.#jobs, skills: this.#skills, retention: this.#retention, recall: this.#recall }
+    return {
+      jobs: this.#jobs,
+      skills: this.#skills,
+      retention: this.#retention,
+      recall: this.#recall,
+      outgoing: this.#outgoing.part,
+    }
   }
 
   /** Sets the alarm anew. Scheduled parts get it as a callback for changes of their times. */

@@ -39,6 +39,8 @@ export type TenantSnapshot = {
   readonly mcpVersion?: number | undefined
   /** The version of the plugins. Absent: there was never one. */
   readonly pluginVersion?: number | undefined
+  /** The events that outgoing webhooks want. Absent: there are none. */
+  readonly outgoingEvents?: readonly string[] | undefined
   /** Somebody listens to the events of the tenant. */
   readonly isWatched?: true | undefined
 }

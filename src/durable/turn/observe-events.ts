@@ -9,20 +9,17 @@ import type { TurnSession } from './turn-session.ts'
 export function observeEvents(session: TurnSession, events: readonly SessionEvent[]): void {
   const hooks = session.tenant.plugins?.hooks
   if (!hooks?.has(...observers)) return
-  // Read now: more may be written before the part is loaded.
-  const isFirst = session.store.lastMessageSeq() <= 1
-  session.runInBackground(tell(session, hooks, events, isFirst))
+  session.runInBackground(tell(session, hooks, events))
 }
 
 async function tell(
   { sessionId, toolRuntime }: TurnSession,
   hooks: PluginHooks,
   events: readonly SessionEvent[],
-  isFirst: boolean,
 ): Promise<void> {
   const { observe } = await import('#agent/plugins/observed-events.ts')
   for (const event of events)
-    for (const { hook, data } of observe(event, isFirst)) {
+    for (const { hook, data } of observe(event)) {
       const { run_id: runId, at } = event
       await hooks.observe(hook, { ...data, at }, { sessionId, runId, model: toolRuntime.model })
     }

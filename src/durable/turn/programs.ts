@@ -51,7 +51,7 @@ export function withPrograms(options: DispatchOptions, run: Programs['run'], log
   const read = new Map<string, Marks>()
   const programs: Programs = {
     run,
-    tool: (name) => options.toolbox.get(name),
+    toolbox: () => options.toolbox,
     touches: (tool, input) => tool.touches(input, options.services),
     dispatch: async (request) => {
       const message = await dispatchNested(request, options, log)

@@ -11,7 +11,7 @@ import { keepOutput, maxKeptBytes } from '../kept-output.ts'
 import {
   createProgramCalls,
   describeFunction,
-  findCallableTools,
+  listCallableTools,
   maxProgramCalls,
   renderDeclarations,
 } from './program-calls.ts'
@@ -64,7 +64,7 @@ async function runProgram({ code, language }: Input, context: CodeContext): Prom
   // Calls that still run when the program ends are stopped.
   const programEnd = new AbortController()
   const calls = createProgramCalls({ parent: callId, programs, signal: AbortSignal.any([signal, programEnd.signal]) })
-  const tools = findCallableTools(programs.tool).map(describeFunction)
+  const tools = listCallableTools(programs.toolbox()).map(describeFunction)
   const result = await programs.run({ ...options, tools, call: calls.call, ...(language && { language }) })
   programEnd.abort()
   await calls.waitForAll()

@@ -21,9 +21,25 @@ const callableNames = [
 
 export const maxProgramCalls = 50
 
-type FindTool = (name: string) => Tool | undefined
+/** Tools that programs call by the names that the model knows. Those that wait for others or for a person are not. */
+const others = [
+  ['mcp__*', /^mcp__/],
+  ['plugin__*', /^plugin__/],
+  ['browser_*', /^browser_/],
+  ['memory', /^memory$/],
+  ['session_search', /^session_search$/],
+  ['tool_search', /^tool_search$/],
+  ['tool_describe', /^tool_describe$/],
+] as const
 
-export const findCallableTools = (find: FindTool): readonly Tool[] => callableNames.flatMap((name) => find(name) ?? [])
+const isCallable = (name: string): boolean =>
+  (callableNames as readonly string[]).includes(name) || others.some(([, pattern]) => pattern.test(name))
+
+/** Those of the description first. */
+export const listCallableTools = (toolbox: Toolbox): readonly Tool[] => [
+  ...callableNames.flatMap((name) => toolbox.get(name) ?? []),
+  ...[...toolbox.values()].filter(({ name }) => others.some(([, pattern]) => pattern.test(name))),
+]
 
 /** Required parameters come first, because a program may pass values without names in this order. */
 export const describeFunction = ({ name, inputSchema }: Tool): ProgramFunction => {
@@ -47,7 +63,14 @@ const resultShapes: Readonly<Record<(typeof callableNames)[number], string>> = {
 
 export function renderDeclarations(toolbox: Toolbox): string {
   const names = callableNames.filter((name) => toolbox.has(name))
-  return names.map((name) => `${name} → ${resultShapes[name]}`).join('; ')
+  const known = names.map((name) => `${name} → ${resultShapes[name]}`).join('; ')
+  const more = others.flatMap(([shown, pattern]) => (hasName(toolbox, pattern) ? [shown] : []))
+  return more.length ? `${known}; ${more.join(', ')} → their results` : known
+}
+
+function hasName(toolbox: Toolbox, pattern: RegExp): boolean {
+  for (const name of toolbox.keys()) if (pattern.test(name)) return true
+  return false
 }
 
 export type ProgramCalls = {
@@ -64,7 +87,7 @@ export function createProgramCalls({ parent, programs, signal }: ProgramCallsOpt
   const running = new Set<Promise<unknown>>()
   let made = 0
   const run = async (name: string, input: unknown): Promise<ProgramAnswer> => {
-    const tool = findCallableTools(programs.tool).find((one) => one.name === name)
+    const tool = isCallable(name) ? programs.toolbox().get(name) : undefined
     if (!tool) return { error: 'there is no such tool for programs' }
     if (requestsBackground(input)) return { error: 'background is not for programs: call the tool itself' }
     if (made >= maxProgramCalls)

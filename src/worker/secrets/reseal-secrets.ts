@@ -10,6 +10,7 @@ import { fingerprintSecret, type SecretOwner, unseal } from '#durable/platform/s
 import { clientSecretHeader, headerOwner as mcpHeaderOwner } from '#durable/tenant/mcp/list-server.ts'
 import { clientOwner, grantOwner, type SealedRows } from '#durable/tenant/mcp/oauth/grant-rows.ts'
 import { mcpOf } from '#durable/tenant/mcp/server-row.ts'
+import { outgoingOf, outgoingOwner } from '#durable/tenant/outgoing/outgoing-row.ts'
 import { rotateDataKey, sealForTenant } from '#durable/tenant/secrets/tenant-seal.ts'
 import { vapidOwner } from '#durable/tenant/push/push.ts'
 import { tenantStub } from '#durable/platform/addresses.ts'
@@ -29,6 +30,7 @@ export async function resealSecrets(env: Env, authority: Authority, tenantId: st
   await resealChannels(env, tenantId, result)
   await resealPush({ env, authority }, tenantId, result)
   await resealMcp({ env, authority }, tenantId, result)
+  await resealOutgoing({ env, authority }, tenantId, result)
   return result
 }
 
@@ -119,6 +121,16 @@ async function resealMcp({ env, authority }: ResealOperator, tenantId: string, r
     const secret = await open(env, { sealed: before, owner, name }, result)
     if (secret === undefined) continue
     if (await mcpOf(env, tenantId).reseal(authority, before, await sealForTenant(env, secret, owner))) result.resealed++
+  }
+}
+
+async function resealOutgoing({ env, authority }: ResealOperator, tenantId: string, result: Resealed): Promise<void> {
+  for (const { id, sealed: before } of await outgoingOf(env, tenantId).listSealed(authority)) {
+    const owner = outgoingOwner(tenantId, id)
+    const secret = await open(env, { sealed: before, owner, name: `webhook ${id}` }, result)
+    if (secret === undefined) continue
+    const sealed = await sealForTenant(env, secret, owner)
+    if (await outgoingOf(env, tenantId).reseal(authority, before, sealed)) result.resealed++
   }
 }
 

@@ -29,5 +29,7 @@ it.each([
   [{ type: 'run.failed', ...end }, true, ['on_session_end']],
   [{ type: 'run.cancelled', ...end }, true, ['on_session_end']],
 ] as const)('%j is told as hooks', (event, isFirst, hooks) => {
-  expect(observe({ ...event, ...place } as unknown as SessionEvent, isFirst).map(({ hook }) => hook)).toEqual(hooks)
+  expect(
+    observe({ ...event, ...place, seq: isFirst ? 1 : 2 } as unknown as SessionEvent).map(({ hook }) => hook),
+  ).toEqual(hooks)
 })

@@ -109,6 +109,25 @@ const audited: Readonly<Record<string, Case>> = {
     path: () => '/api/plugins/audited/resume',
   },
   'DELETE /api/plugins/{name}': { kind: 'plugin.deleted', by: 'tenant', path: () => '/api/plugins/audited' },
+  'POST /api/hooks': {
+    kind: 'hook.created',
+    by: 'tenant',
+    path: () => '/api/hooks',
+    body: () => ({ url: 'https://hooks.example.org/', events: ['*'] }),
+    keep: ({ id }) => ({ hook: id }),
+  },
+  'PATCH /api/hooks/{id}': {
+    kind: 'hook.changed',
+    by: 'tenant',
+    path: ({ hook }) => `/api/hooks/${hook}`,
+    body: () => ({ status: 'disabled' }),
+  },
+  'POST /api/hooks/{id}/rotate': {
+    kind: 'hook.changed',
+    by: 'tenant',
+    path: ({ hook }) => `/api/hooks/${hook}/rotate`,
+  },
+  'DELETE /api/hooks/{id}': { kind: 'hook.deleted', by: 'tenant', path: ({ hook }) => `/api/hooks/${hook}` },
   'POST /api/skills': {
     kind: 'skill.created',
     by: 'tenant',
@@ -326,6 +345,8 @@ const audited: Readonly<Record<string, Case>> = {
 const unaudited: readonly RegExp[] = [
   // They ask the server, and store what it says. A sign-in writes its entry when it succeeds.
   /^POST \/api\/mcp\/servers\/\{alias\}\/(?:test|refresh|oauth\/start)$/,
+  // They send what happened before, once more or as a test.
+  /^POST \/api\/hooks\/\{id\}\/(?:test|deliveries\/\{delivery\}\/retry)$/,
   // Its tools call routes, each with its entry.
   /^\w+ \/mcp$/,
   // Adds servers, each with its entry.
