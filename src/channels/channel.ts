@@ -32,6 +32,10 @@ export type ChannelConnection = {
   readonly secrets: Secrets
   /** The address registered with the platform. Some signatures cover it. */
   readonly webhookUrl: string
+  /** The address of the platform's login, where the deployment replaces it. */
+  readonly loginBase?: string
+  /** For whom the platform signs its tokens, where the settings name it. */
+  readonly audience?: string
   /** The agent's own address on a platform whose settings name one (email). */
   readonly ownAddress?: string
   /** Calls the API at `apiBase`. Tests and local runs replace the address, not this function. */
@@ -248,6 +252,8 @@ export type Channel = {
   readonly name: string
   /** The default API address, and the variable of the deployment that replaces it. */
   readonly apiBase: { readonly variable: string; readonly url: string }
+  /** The variable of the deployment that replaces the address of the platform's login. */
+  readonly loginVariable?: string
   /** The secrets that a connection needs, with the shape of each. */
   readonly secrets: Readonly<Record<string, SecretShape>>
   /**
@@ -257,6 +263,8 @@ export type Channel = {
   readonly accountSecret?: string
   /** The connection needs the setting `address`. */
   readonly needsAddress?: true
+  /** Settings of a connection that only this platform reads, besides `address`. */
+  readonly ownSettings?: readonly string[]
   /** Strangers get no pairing code: an answer would tell them that the address lives. */
   readonly ignoresStrangers?: true
   /** Writes an id of a person or a chat, as a person typed it, in the form that events have. */

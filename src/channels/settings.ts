@@ -21,6 +21,13 @@ const deliveryModes = ['webhook', 'polling', 'socket'] as const
 
 const fields = {
   address: z.email().max(320).nullable().describe('The own address of the agent, on email. null elsewhere.'),
+  audience: z
+    .string()
+    .trim()
+    .min(1)
+    .max(500)
+    .nullable()
+    .describe('For whom Google Chat signs: a project number or an address. null: the webhook address.'),
   allow_users: ids,
   allow_chats: ids,
   admins: ids.describe(
@@ -94,6 +101,7 @@ const fields = {
 
 export const channelSettings = z.strictObject({
   address: fields.address.default(null),
+  audience: fields.audience.default(null),
   allow_users: fields.allow_users.default([]),
   allow_chats: fields.allow_chats.default([]),
   admins: fields.admins.default([]),

@@ -80,6 +80,7 @@ const platforms = [
   'line',
   'messenger',
   'instagram',
+  'google_chat',
   'twilio_whatsapp',
   'rcs',
 ] as const

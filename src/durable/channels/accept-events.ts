@@ -171,6 +171,7 @@ async function submitMessage(
     tenant,
     ...(media.length > 0 && { media }),
     ...(albumId !== undefined && { albumId }),
+    ...(!connection.channel.capabilities.buttons && { isNumbered: true }),
     ...(event.kind === 'edit' && { edits: event.messageId }),
   })
   if (!submitted && event.kind !== 'edit') throw new SessionUnavailable('This session is being deleted.')

@@ -325,7 +325,7 @@ export function fitButtons(
 ): ButtonText {
   const all = buttons?.flat() ?? []
   if (!all.length) return { text }
-  if (!allowed) return { text: withoutHint(text, all) }
+  if (!allowed) return { text: withoutButtons(text, all) }
   const { maxRows, maxPerRow, maxLabelChars } = allowed
   const room = maxRows * maxPerRow
   const isListed = all.length > room || all.some(({ label }) => label.length > maxLabelChars)
@@ -345,11 +345,9 @@ function withChoices(text: string, buttons: readonly Button[]): string {
   return `${text.slice(0, hintAt)}\n\n${choices}${text.slice(hintAt)}`
 }
 
-/** Approvals are written as /approve or /deny, so only the choices of a question are listed. */
-function withoutHint(text: string, buttons: readonly Button[]): string {
-  const plain = text.replace('Press a button, or write', 'Write')
-  return plain.includes('/approve') ? plain : `${plain}\n${buttons.map(({ label }) => `- ${label}`).join('\n')}`
-}
+/** Without buttons a number stands for its choice. */
+const withoutButtons = (text: string, buttons: readonly Button[]): string =>
+  withChoices(text.replace('Press a button, or write ', 'Write a number, or '), buttons)
 
 /** The workspace of a session. */
 type FileSource = {

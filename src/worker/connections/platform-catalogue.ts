@@ -9,7 +9,7 @@ export async function listCatalogue() {
   return channels.flatMap((channel) => (channel ? [describePlatform(channel)] : []))
 }
 
-const describePlatform = ({ platform, name, secrets, needsAddress, poll, openSocket }: Channel) => ({
+const describePlatform = ({ platform, name, secrets, needsAddress, ownSettings = [], poll, openSocket }: Channel) => ({
   platform,
   name,
   delivery: ['webhook', ...(poll ? ['polling'] : []), ...(openSocket ? ['socket'] : [])],
@@ -19,6 +19,6 @@ const describePlatform = ({ platform, name, secrets, needsAddress, poll, openSoc
     hint,
     ...(delivery && { delivery }),
   })),
-  settings: needsAddress ? ['address'] : [],
+  settings: [...(needsAddress ? ['address'] : []), ...ownSettings],
   guide: `/docs/${platform.replaceAll('_', '-')}.html`,
 })

@@ -62,7 +62,7 @@ const platformShape = z.object({
       delivery: z.string().optional().describe('Needed only for this settings.delivery.'),
     }),
   ),
-  settings: z.array(z.string()).describe('Settings without which a connection cannot be created.'),
+  settings: z.array(z.string()).describe('Settings that only this platform has.'),
   guide: z.string().describe('The page of the documentation, at this server.'),
 })
 nameSchemas(

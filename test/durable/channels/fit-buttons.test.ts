@@ -31,7 +31,7 @@ it.each<[string, readonly string[], Row]>([
       ],
     },
   ],
-  ['ones without buttons', ['a', 'long label'], { text: 'Q?\n\nWrite an answer.\n- a\n- long label' }],
+  ['ones without buttons', ['a', 'long label'], { text: 'Q?\n\n1. a\n2. long label\n\nWrite a number, or an answer.' }],
   ['none', [], { allowed: limits, text: `Q?\n\n${hint}` }],
 ])('fits choices: %s', (_name, labels, { allowed, text, shown }) => {
   const asked = fitButtons(`Q?\n\n${hint}`, buttonsOf(labels), allowed)

@@ -204,6 +204,7 @@ describe('/api/channels', () => {
       guide: '/docs/slack.html',
     })
     expect(find('telegram')).toMatchObject({ delivery: ['webhook', 'polling'] })
+    expect(find('google_chat')).toMatchObject({ settings: ['audience'] })
     expect(find('email')).toMatchObject({ settings: ['address'], secrets: [] })
     expect(find('twilio_whatsapp')).toMatchObject({ name: 'WhatsApp (Twilio)', guide: '/docs/twilio-whatsapp.html' })
   })

@@ -4,6 +4,7 @@ import { env, listDurableObjectIds } from 'cloudflare:test'
 import { beforeAll, describe, expect, it } from 'vitest'
 import type { ApiCall } from '../../support/json-api.ts'
 import { createDiscordApi } from '../../support/discord-api.ts'
+import { createGoogleChatApi } from '../../support/google-chat-api.ts'
 import { createLineApi } from '../../support/line-api.ts'
 import { createMetaApi } from '../../support/meta-api.ts'
 import { createSlackApi } from '../../support/slack-api.ts'
@@ -19,6 +20,7 @@ const webhookSecret = 'w'.repeat(32)
 const [discordApi, telegramApi] = [createDiscordApi(), createTelegramApi()]
 const [slackApi, smsApi, whatsappApi] = [createSlackApi(), createTwilioApi(), createWhatsappApi()]
 const [lineApi, messengerApi, instagramApi] = [createLineApi(), createMetaApi(), createMetaApi()]
+const googleChatApi = createGoogleChatApi()
 const metaSecrets = { app_secret: 'app', verify_token: 'v' }
 const metaForged = { 'x-hub-signature-256': `sha256=${'0'.repeat(64)}` }
 const listCalls = (calls: readonly ApiCall[]) => () => calls.map(({ method, path }) => `${method} ${path}`)
@@ -96,6 +98,14 @@ const platforms: Readonly<Record<string, Platform>> = {
     tested: ['GET /v2/bot/info', 'PUT /v2/bot/channel/webhook/endpoint', 'GET /v2/bot/channel/webhook/endpoint'],
     account: 'Talaria',
     forged: { 'x-line-signature': btoa('x'.repeat(32)) },
+  },
+  google_chat: {
+    secrets: { service_account: googleChatApi.serviceAccount },
+    settings: { audience: '4711' },
+    calls: listCalls(googleChatApi.api.calls),
+    tested: ['GET /v1/spaces'],
+    account: 'bot-1@project.iam.gserviceaccount.com',
+    forged: { authorization: 'Bearer a.b.c' },
   },
   messenger: {
     secrets: { ...metaSecrets, page_access_token: messengerApi.token, page_id: '101580000000001' },

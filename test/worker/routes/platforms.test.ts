@@ -6,6 +6,7 @@ import { encodeBase64Bytes } from '#agent/core/base64.ts'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { computeHmac, concatBytes } from '#channels/hmac.ts'
 import { createDiscordApi } from '../../support/discord-api.ts'
+import { createGoogleChatApi, googleSpace, signGoogleToken } from '../../support/google-chat-api.ts'
 import { createLineApi, lineBot, linePerson } from '../../support/line-api.ts'
 import { createMetaApi } from '../../support/meta-api.ts'
 import { createSlackChat } from '../../support/slack-chat.ts'
@@ -445,6 +446,39 @@ describe('further platforms', () => {
     expect(answer.status).toBe(200)
     await until(() => first.api.texts.length + second.api.texts.length === 2)
     expect([first.api.texts.length, second.api.texts.length, foreign.api.texts.length]).toEqual([1, 1, 0])
+    expect(scripted.requests).toHaveLength(2)
+  })
+
+  it('Google Chat: a press of a card decides, and the answer comes into the space', async () => {
+    const { api, serviceAccount } = createGoogleChatApi()
+    const run = calls({ name: 'terminal', input: { command: 'echo x' } })
+    const settings = { audience: '4711' }
+    const { post, key, scripted } = await createChannel(
+      'google_chat',
+      { service_account: serviceAccount },
+      [run, says('**Ran.**')],
+      settings,
+    )
+    const rules = [{ do: 'ask', tool: 'terminal', match: '*' }]
+    await call('PATCH', '/api/settings', { key, body: { approvals: { mode: 'manual', rules } } })
+    const deliver = async (fields: object) => {
+      const at = Math.floor(Date.now() / 1_000)
+      const token = await signGoogleToken({ audience: '4711', at })
+      const space = { name: googleSpace, spaceType: 'DIRECT_MESSAGE' }
+      const user = { name: 'users/1', displayName: 'Anna', type: 'HUMAN' }
+      const body = JSON.stringify({ eventTime: `${at}`, user, space, ...fields })
+      const answer = await post(body, { authorization: `Bearer ${token}` })
+      expect([answer.status, await answer.json()]).toEqual([200, {}])
+    }
+    await deliver({ type: 'MESSAGE', message: { name: `${googleSpace}/messages/m1`, text: 'go' } })
+    await until(() => api.texts.length > 0)
+    const [asked] = api.calls.filter(({ method }) => method === 'POST')
+    const [, data = ''] = /"value":"(ask:[^"]+)"/.exec(JSON.stringify(asked?.body)) ?? []
+    const action = { actionMethodName: 'x', parameters: [{ key: 'data', value: data }] }
+    const message = { name: `${googleSpace}/messages/1` }
+    await deliver({ type: 'CARD_CLICKED', message, action })
+    await until(() => api.texts.includes('*Ran.*'))
+    await deliver({ type: 'CARD_CLICKED', message, action })
     expect(scripted.requests).toHaveLength(2)
   })
 

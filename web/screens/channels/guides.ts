@@ -95,6 +95,18 @@ export const steps: Readonly<Record<string, Steps>> = {
       'Trage danach Webhook-Adresse und Verify Token ein und abonniere messages.',
     ],
   },
+  google_chat: {
+    en: [
+      'In a Google Cloud project, enable the Google Chat API. Create a service account with a JSON key.',
+      'Paste the whole JSON file into service_account. Enter the project number as audience.',
+      'Afterwards enter the webhook address in the configuration of the Chat API, as HTTP endpoint URL, with the audience "Project number".',
+    ],
+    de: [
+      'Aktiviere in einem Google-Cloud-Projekt die Google Chat API. Lege ein Dienstkonto mit einem JSON-Schlüssel an.',
+      'Füge die ganze JSON-Datei in service_account ein. Trage die Projektnummer als audience ein.',
+      'Trage danach die Webhook-Adresse in der Konfiguration der Chat API als HTTP-Endpunkt ein, mit der Zielgruppe „Project number“.',
+    ],
+  },
   twilio_whatsapp: {
     en: [
       'In the Twilio console, register a WhatsApp sender. Copy account SID and auth token, and the number of the sender.',

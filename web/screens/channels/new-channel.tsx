@@ -46,16 +46,14 @@ export function NewChannel({ platforms, onAdded, onArrived }: Props) {
   const [secrets, setSecrets] = useState<Readonly<Record<string, string>>>({})
   const [added, setAdded] = useState<Added | undefined>(undefined)
   const chosen = platforms.find((one) => one.platform === platform)
-  const needed = chosen?.settings ?? []
+  const own = chosen?.settings ?? []
   const add = async () => {
     const given = Object.fromEntries(Object.entries(secrets).filter(([, value]) => value.trim()))
     const body = {
       platform,
       secrets: given,
       ...(name.trim() && { name: name.trim() }),
-      ...(needed.length > 0 && {
-        settings: Object.fromEntries(needed.map((one) => [one, (settings[one] ?? '').trim()])),
-      }),
+      settings: Object.fromEntries(own.flatMap((one) => (settings[one]?.trim() ? [[one, settings[one].trim()]] : []))),
     }
     const channel = await api<Channel>('POST', '/api/channels', { body })
     setSecrets({})
@@ -79,7 +77,7 @@ export function NewChannel({ platforms, onAdded, onArrived }: Props) {
         />
         {chosen && <Guide of={chosen} />}
         <Field label={t('name')} value={name} onChange={setName} />
-        {needed.map((field) => (
+        {own.map((field) => (
           <Field
             key={field}
             label={field === 'address' ? t('addressOfAgent') : field}

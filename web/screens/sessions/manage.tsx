@@ -90,7 +90,7 @@ const stampOf = ({ id, title, pinned, archived, status, tags }: Session): string
 type FiltersProps = { readonly filter: Filter; readonly onChange: (filter: Filter) => void }
 
 const sources =
-  'web api cli acp telegram discord slack whatsapp line messenger instagram twilio_whatsapp rcs sms email webhook'.split(
+  'web api cli acp telegram discord slack whatsapp line messenger instagram google_chat twilio_whatsapp rcs sms email webhook'.split(
     ' ',
   )
 

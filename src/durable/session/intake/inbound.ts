@@ -22,7 +22,7 @@ import { joinOpenTurn } from './join-turn.ts'
 import type { Session } from '../session.ts'
 import { editHeld, holdMessage } from './hold-message.ts'
 import type { BusyMode, Intake, Submitted } from './intake.ts'
-import { prepareSlashDecisions, type SlashDecisions } from './slash-decision.ts'
+import { prepareSlashDecisions, readNumber, type SlashDecisions } from './slash-decision.ts'
 import { defaultSettings } from '#agent/core/settings.ts'
 import { isResetDue, type ResetPolicy } from '#agent/schedule/session-reset.ts'
 import { beginConversation } from '#durable/storage/conversation-span.ts'
@@ -57,6 +57,8 @@ export type InboundSubmission = {
   readonly maxQueued?: number
   /** When the chat begins a new conversation by itself. Absent: as the tenant has set it. */
   readonly reset?: ResetPolicy
+  /** The platform has no buttons: choices are listed by number, and a number alone stands for its choice. */
+  readonly isNumbered?: true
   /** Files of the message, which the session reads before its turn. */
   readonly media?: readonly MediaReference[]
   /** Messages with the same id follow each other and are one. */
@@ -71,7 +73,8 @@ export type InboundSubmission = {
 
 const arrivals = createArrivals()
 
-export function inboundIntake(session: Session, submission: InboundSubmission): Intake {
+export function inboundIntake(session: Session, received: InboundSubmission): Intake {
+  let submission = received
   const { runId, origin, asker, authority, tenant } = submission
   let typed: SlashDecisions | undefined
   let context: readonly GroupLine[] = []
@@ -105,7 +108,10 @@ export function inboundIntake(session: Session, submission: InboundSubmission): 
       }
     },
     prepare: async () => {
-      if (session.store.hasOpenTurn) typed = await prepareSlashDecisions(session, authority, userText(submission.text))
+      if (session.store.hasOpenTurn) {
+        submission = { ...submission, text: readNumber(session, submission) ?? submission.text }
+        typed = await prepareSlashDecisions(session, authority, userText(submission.text))
+      }
       context = await readContext(session, submission)
       if (submission.media) files = await receiveFiles(session, submission, submission.media)
     },

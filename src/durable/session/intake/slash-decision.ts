@@ -1,10 +1,11 @@
 /** Reads decisions about approvals from the text of a message: `/approve`, `/approve session`, `/deny all REASON`. */
 
+import type { ChatAuthor } from '#agent/core/delivery.ts'
 import { type Authority, hasScope } from '#agent/core/permission/authority.ts'
 import { narrowByRoles } from '#agent/core/permission/roles.ts'
 import { type OpeningMessage, textIn } from '#agent/core/message.ts'
 import { parseDecision } from '#agent/public-api/waiting-text.ts'
-import { isApproval, pendingRequests } from '#durable/turn/pending-requests.ts'
+import { findPending, isApproval, pendingRequests } from '#durable/turn/pending-requests.ts'
 import { prepareDecision, type PreparedDecision } from '../core/approvals.ts'
 import type { Session } from '../session.ts'
 
@@ -29,6 +30,42 @@ export async function prepareSlashDecisions(
     ),
   )
   return { mayDecide: true, decisions: prepared.filter((one) => typeof one !== 'string') }
+}
+
+type NumberedMessage = {
+  readonly text: string
+  readonly isNumbered?: true
+  readonly asker: ChatAuthor
+  readonly authority: Authority
+}
+
+/** The words for each choice of an approval. */
+const decisionTexts: Readonly<Record<string, string>> = {
+  once: '/approve',
+  session: '/approve session',
+  always: '/approve always',
+  deny: '/deny',
+}
+
+/**
+ * The words for which a number alone stands, on a platform that lists choices by number: those of the first request that
+ * waits. Undefined for other messages, and for people who may not answer.
+ */
+export function readNumber(
+  session: Session,
+  { text, isNumbered, asker, authority: { principal } }: NumberedMessage,
+): string | undefined {
+  const number = isNumbered && /^[1-9]$/.exec(text.trim())?.[0]
+  if (!number) return undefined
+  const rows = session.chatOutbox.outbox.listByRun(session.store.turn().id)
+  for (const { asks } of rows) {
+    const pending = asks && findPending(session, asks.request)
+    if (!pending) continue
+    const mayAnswer = asks.person === asker.person || (principal.kind === 'person' && principal.isAdmin)
+    const choice = mayAnswer ? asks.choices[Number(number) - 1] : undefined
+    return choice !== undefined && isApproval(pending) ? decisionTexts[choice] : choice
+  }
+  return undefined
 }
 
 /** The id of a pending request without the session's prefix. */

@@ -101,11 +101,14 @@ export const apiBaseOf = (env: Env, { apiBase: { variable, url } }: Pick<Channel
 /** Builds the part of a connection that the channel port needs. */
 function getAccess(env: Env, channel: Channel, stored: Connection, secrets: Secrets): ChannelConnection {
   const apiBase = apiBaseOf(env, channel)
-  const { address } = channelSettings.parse(stored.settings)
+  const { address, audience } = channelSettings.parse(stored.settings)
+  const loginBase = channel.loginVariable && variablesOf(env)[channel.loginVariable]
   return {
     apiBase,
     secrets,
     webhookUrl: stored.webhookUrl,
+    ...(loginBase && { loginBase }),
+    ...(audience !== null && { audience }),
     ...(address !== null && { ownAddress: address }),
     fetchForeign: foreignFetch(env, stored.tenantId, apiBase),
     ...(env.EMAIL && { sendEmail: mailSender(env.EMAIL) }),

@@ -1,0 +1,192 @@
+/** Implements the channel port for Google Chat: events by webhook, messages by the REST API of a service account. */
+
+import { encodeBase64Url } from '#agent/core/base64.ts'
+import type { SendOutcome } from '#agent/core/delivery.ts'
+import type { MediaReference } from '#agent/core/media/media-reference.ts'
+import { parseJson } from '#agent/core/parse-json.ts'
+import { callApi, classifyStatus, joinUrl } from '../call-api.ts'
+import type { Channel, ChannelConnection, ChatAddress, OutboundMessage, ResolvedTarget } from '../channel.ts'
+import { fetchMediaFrom } from '../fetch-media.ts'
+import { type ApiResult, defineApi, failedMedia, type PlatformRequest, resolveBy, sentOutcome } from '../kit/api.ts'
+import { defineAppToken, type TokenAnswer } from '../kit/app-token.ts'
+import { defineDialect } from '../kit/dialect.ts'
+import { jwt } from '../kit/jwt.ts'
+import { pick, pickNumber, pickText } from '../kit/pick.ts'
+import { verified } from '../kit/proof.ts'
+import { whatsappMarks } from '../whatsapp/whatsapp-marks.ts'
+import { ownId, parseEvent } from './parse-event.ts'
+
+const google = 'chat@system.gserviceaccount.com'
+/** A message with its cards has at most 32 000 bytes. */
+const { encode, render, textLimit } = defineDialect({ max: 28_000, unit: 'utf8', marks: whatsappMarks })
+
+const isSigned = jwt({
+  token: ({ headers, body }) =>
+    headers.get('authorization')?.replace(/^Bearer /i, '') ??
+    pickText(parseJson(body), 'authorizationEventObject', 'systemIdToken'),
+  rule: ({ audience, webhookUrl, loginBase = 'https://www.googleapis.com' }) => {
+    const expected = audience ?? webhookUrl
+    return /^\d+$/.test(expected)
+      ? { issuers: [google], audience: expected, keysUrl: `${loginBase}/service_accounts/v1/jwk/${google}` }
+      : {
+          issuers: ['https://accounts.google.com', 'accounts.google.com'],
+          audience: expected,
+          keysUrl: `${loginBase}/oauth2/v3/certs`,
+          accepts: ({ email, email_verified: isVerified }) => email === google && isVerified === true,
+        }
+  },
+})
+
+const tokenAudience = 'https://oauth2.googleapis.com/token'
+
+/** Asks for a token with a signed assertion. The address of the file of secrets is never called. */
+async function requestToken({ secrets, loginBase }: ChannelConnection): Promise<TokenAnswer> {
+  const account = parseJson(secrets['service_account'] ?? '')
+  const assertion = await signAssertion(account)
+  if (!assertion) return { kind: 'failed', outcome: { kind: 'forbidden', detail: 'service_account has no usable key' } }
+  const body = new URLSearchParams({ grant_type: 'urn:ietf:params:oauth:grant-type:jwt-bearer', assertion })
+  const answer = await callApi(joinUrl(loginBase ?? 'https://oauth2.googleapis.com', 'token'), { method: 'POST', body })
+  // A request for a token shows nothing to anybody.
+  if (answer.kind === 'ambiguous') return { kind: 'failed', outcome: { kind: 'retry', detail: answer.detail } }
+  const token = pickText(answer.body, 'access_token')
+  if (answer.status !== 200 || token === undefined) {
+    const outcome = classifyStatus(answer, pickText(answer.body, 'error'))
+    return { kind: 'failed', outcome: outcome.kind === 'fatal' ? { ...outcome, kind: 'forbidden' } : outcome }
+  }
+  return { kind: 'granted', token, lifetimeSeconds: pickNumber(answer.body, 'expires_in') ?? 3_600 }
+}
+
+const encodePart = (part: object) => encodeBase64Url(new TextEncoder().encode(JSON.stringify(part)))
+
+async function signAssertion(account: unknown): Promise<string | undefined> {
+  const pem = pickText(account, 'private_key')?.replace(/-----[A-Z ]{1,40}-----|\s/g, '')
+  const iat = Math.floor(Date.now() / 1_000)
+  const claims = {
+    iss: pickText(account, 'client_email'),
+    scope: 'https://www.googleapis.com/auth/chat.bot',
+    aud: tokenAudience,
+    iat,
+    exp: iat + 3_600,
+  }
+  try {
+    const der = Uint8Array.from(atob(pem ?? ''), (char) => char.charCodeAt(0))
+    const algorithm = { name: 'RSASSA-PKCS1-v1_5', hash: 'SHA-256' }
+    const key = await crypto.subtle.importKey('pkcs8', der, algorithm, false, ['sign'])
+    const content = `${encodePart({ alg: 'RS256', typ: 'JWT' })}.${encodePart(claims)}`
+    const signature = await crypto.subtle.sign(algorithm.name, key, new TextEncoder().encode(content))
+    return `${content}.${encodeBase64Url(new Uint8Array(signature))}`
+  } catch {
+    return undefined
+  }
+}
+
+const getToken = defineAppToken({ secret: 'service_account', request: requestToken })
+const call = defineApi({
+  prefix: () => 'v1/',
+  headers: () => ({}),
+  readFailure: ({ error }) => ({ code: pickText(error, 'status'), message: pickText(error, 'message') }),
+  outcomes: [
+    { words: /too (?:long|large)|exceeds? .{0,40}(?:bytes|size|limit)/i, is: 'too_long' },
+    { codes: ['NOT_FOUND', 'PERMISSION_DENIED', 'UNAUTHENTICATED'], is: 'forbidden' },
+  ],
+})
+
+/** A refused token is renewed once. */
+async function callChat(connection: ChannelConnection, request: PlatformRequest): Promise<ApiResult> {
+  const first = await getToken(connection)
+  if ('outcome' in first) return { kind: 'failed', outcome: first.outcome }
+  const withToken = (token: string) => call(connection, { ...request, headers: { authorization: `Bearer ${token}` } })
+  const answer = await withToken(first.token)
+  if (answer.kind === 'done' || answer.status !== 401) return answer
+  const next = await getToken(connection, first.token)
+  return 'outcome' in next ? { kind: 'failed', outcome: next.outcome } : withToken(next.token)
+}
+
+export const googleChat: Channel = {
+  platform: 'google_chat',
+  name: 'Google Chat',
+  apiBase: { variable: 'GOOGLE_CHAT_API_BASE', url: 'https://chat.googleapis.com' },
+  loginVariable: 'GOOGLE_CHAT_LOGIN_API_BASE',
+  ownSettings: ['audience'],
+  secrets: {
+    service_account: {
+      shape: /^\s*\{[\s\S]{1,4000}\}\s*$/,
+      hint: 'The JSON file of a key of the service account, as text.',
+    },
+  },
+  capabilities: {
+    edit: { intervalMs: () => 1_100 },
+    buttons: { maxRows: 20, maxPerRow: 1, maxLabelChars: 40, maxDataBytes: 500 },
+    threads: true,
+    idempotencyKeys: true,
+  },
+  textLimit,
+  receive: verified(isSigned, ({ body }) => {
+    const event = parseEvent(parseJson(body))
+    return { response: Response.json({}), events: event ? [event] : [] }
+  }),
+  render,
+  send,
+  probe: async (connection) => sentOutcome(await callChat(connection, { method: 'GET', path: 'spaces?pageSize=1' })),
+  getAccount: async (connection) => {
+    const answer = await callChat(connection, { method: 'GET', path: 'spaces?pageSize=1' })
+    if (answer.kind === 'failed') return { refused: answer.outcome.detail }
+    return { id: ownId, name: pickText(parseJson(connection.secrets['service_account'] ?? ''), 'client_email') ?? '' }
+  },
+  fetchMedia: async (connection, { reference, mime, name }: MediaReference, maxBytes) => {
+    const found = await getToken(connection)
+    if ('outcome' in found) return failedMedia(found.outcome)
+    const url = joinUrl(
+      connection.apiBase,
+      `v1/media/${reference.split('/').map(encodeURIComponent).join('/')}?alt=media`,
+    )
+    return fetchMediaFrom(
+      connection,
+      { url, headers: { authorization: `Bearer ${found.token}` }, mime, name },
+      maxBytes,
+    )
+  },
+  resolveTarget,
+}
+
+async function send(connection: ChannelConnection, message: OutboundMessage, key: string): Promise<SendOutcome> {
+  const { address, chunk, editedMessageId } = message
+  const cards = renderCards(message, connection.webhookUrl)
+  if (editedMessageId !== undefined) {
+    const body = { text: encode(chunk), cardsV2: cards }
+    const path = `${editedMessageId}?updateMask=text,cardsV2`
+    const edited = await callChat(connection, { method: 'PATCH', path, body })
+    const isGone = edited.kind === 'failed' && edited.status === 404
+    return isGone ? { kind: 'gone', detail: edited.outcome.detail } : sentOutcome(edited, () => editedMessageId)
+  }
+  const { chat, thread } = address
+  const query = new URLSearchParams({
+    requestId: key,
+    ...(thread !== undefined && { messageReplyOption: 'REPLY_MESSAGE_FALLBACK_TO_NEW_THREAD' }),
+  })
+  const body = {
+    text: encode(chunk),
+    ...(cards.length > 0 && { cardsV2: cards }),
+    ...(thread !== undefined && { thread: { name: `${chat}/threads/${thread}` } }),
+  }
+  const path = `${chat}/messages?${query.toString()}`
+  return sentOutcome(await callChat(connection, { method: 'POST', path, body }), ({ name }) => name)
+}
+
+/** Add-ons are called at the address that the function names; other apps get it back. */
+function renderCards({ chunk }: OutboundMessage, webhookUrl: string): readonly object[] {
+  const buttons = (chunk.buttons?.flat() ?? []).map(({ label, data }) => ({
+    text: label,
+    onClick: { action: { function: webhookUrl, parameters: [{ key: 'data', value: data }] } },
+  }))
+  if (!buttons.length) return []
+  return [{ cardId: 'choices', card: { sections: [{ widgets: [{ buttonList: { buttons } }] }] } }]
+}
+
+async function resolveTarget(connection: ChannelConnection, address: ChatAddress): Promise<ResolvedTarget> {
+  if (!/^spaces\/[\w-]{1,100}$/.test(address.chat))
+    return { kind: 'unknown', detail: 'Google Chat names spaces like spaces/AAAA.' }
+  const answer = await callChat(connection, { method: 'GET', path: address.chat })
+  const isGroup = answer.kind === 'failed' || pick(answer.result, 'spaceType') !== 'DIRECT_MESSAGE'
+  return resolveBy(answer, { address, isGroup })
+}

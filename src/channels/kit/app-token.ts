@@ -1,0 +1,37 @@
+/** Keeps the tokens with which an app calls its platform. An isolate asks for a new one at 80 % of its lifetime. */
+
+import { BoundedMap } from '#agent/core/bounded-map.ts'
+import { sha256Hex } from '#durable/platform/hash.ts'
+import type { FailedOutcome } from '../call-api.ts'
+import type { ChannelConnection } from '../channel.ts'
+
+export type TokenAnswer =
+  | { readonly kind: 'granted'; readonly token: string; readonly lifetimeSeconds: number }
+  | { readonly kind: 'failed'; readonly outcome: FailedOutcome }
+
+type TokenSource = {
+  /** The name of the secret that opens it. */
+  readonly secret: string
+  readonly request: (connection: ChannelConnection) => Promise<TokenAnswer>
+}
+
+type CachedToken = { readonly token: string; readonly renewAt: number }
+
+export type GetAppToken = (
+  connection: ChannelConnection,
+  refused?: string,
+) => Promise<{ readonly token: string } | { readonly outcome: FailedOutcome }>
+
+/** `refused`: a token that the platform did not accept. */
+export function defineAppToken({ secret, request }: TokenSource): GetAppToken {
+  const cache = new BoundedMap<string, CachedToken>(500)
+  return async (connection, refused) => {
+    const key = await sha256Hex(`${connection.apiBase} ${connection.secrets[secret] ?? ''}`)
+    const cached = cache.get(key)
+    if (cached && cached.token !== refused && Date.now() < cached.renewAt) return { token: cached.token }
+    const answer = await request(connection)
+    if (answer.kind === 'failed') return { outcome: answer.outcome }
+    cache.set(key, { token: answer.token, renewAt: Date.now() + answer.lifetimeSeconds * 800 })
+    return { token: answer.token }
+  }
+}
