@@ -93,6 +93,8 @@ const e2e = {
   test: {
     name: 'e2e',
     maxWorkers: 3,
+    // Loading the packages of clients and of the browser takes as long as many tests. Two long files would share servers.
+    isolate: isLong,
     include: ['test/e2e/**/*.test.ts'],
     exclude: isLong ? [] : ['test/e2e/long/**'],
     // Files share a server; files that kill one start their own. Three run at a time, because they mostly wait.
