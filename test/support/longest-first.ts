@@ -2,8 +2,14 @@
 
 import { BaseSequencer, type TestSpecification } from 'vitest/node'
 
-/** In the order of their time, which is mostly waiting. The others follow as vitest orders them: by size. */
+/**
+ * First those that count what a whole isolate holds: no other file has left objects running there. Then in the order of
+ * their time, which is mostly waiting. The others follow as vitest orders them: by size.
+ */
 export const longest = [
+  'worker/nightly-backup',
+  'worker/routes/platform-setup',
+  'durable/session/deployments',
   'durable/session/subagents/crash',
   'backends/cloudflare/container-box',
   'backends/browser/page-activity',
