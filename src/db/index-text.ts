@@ -26,6 +26,19 @@ export function separateUnspaced(text: string): string {
   return /[\u0e00-\uffff]/.test(plain) ? plain.replace(unspacedScripts, ' $& ') : plain
 }
 
+const pictographs = /\p{Extended_Pictographic}|\p{Regional_Indicator}{2}/gu
+
+/** The word that stands for an emoji in the index, which has none of their characters. */
+const emojiWord = (picture: string): string =>
+  `qzx${[...picture].map((char) => (char.codePointAt(0) ?? 0).toString(16)).join('x')}`
+
+/** Replaces emoji by their words. */
+export const nameEmoji = (text: string): string =>
+  text.replace(pictographs, (picture) => ` ${emojiWord(picture)} `).trim()
+
+/** They stand behind the text, so that the words of a phrase stay together. */
+const listEmojiWords = (text: string): string => [...new Set(text.match(pictographs))].map(emojiWord).join(' ')
+
 /** Tools whose results repeat text that is stored elsewhere: a search would find what it has shown before. */
 const echoingTools: ReadonlySet<string> = new Set(['session_search', 'memory', 'todo', 'skill_view', 'skills_list'])
 
@@ -46,7 +59,8 @@ export type RenderForms = (text: string) => string
 /** Renders a text for the table `words`: with base forms of words that the stemmer of the index does not know. */
 export function renderWords(text: string, renderBaseForms: RenderForms): string {
   const forms = renderBaseForms(text)
-  return `${separateUnspaced(text)}${forms && `\n${forms}`}`.trim()
+  const emoji = listEmojiWords(text)
+  return `${separateUnspaced(text)}${forms && `\n${forms}`}${emoji && `\n${emoji}`}`.trim()
 }
 
 /** Returns the text for the trigram table `pieces`: only typed messages, because trigrams multiply the size. */

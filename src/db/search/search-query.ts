@@ -7,6 +7,7 @@ import type { SearchFilter } from '#agent/core/tool.ts'
 import {
   classPiece,
   classWord,
+  nameEmoji,
   normalizeText,
   type OtherClass,
   separateUnspaced,
@@ -90,7 +91,7 @@ type ReadToken = {
 
 /** Parses a token outside quotes. An unclosed quote is ignored. */
 function parseBareToken(word: string, isNegated: boolean): Omit<ReadToken, 'isDemanded'> {
-  const text = word.replace(/^-/, '').replaceAll('"', ' ').trim()
+  const text = nameEmoji(word.replace(/^-/, '').replaceAll('"', ' '))
   const star = text.endsWith('*')
   return {
     text: star ? text.slice(0, -1) : text,
