@@ -1,22 +1,22 @@
 /**
- * Checks tokens that a platform signs with published keys: RS256, issuer, audience and times. Keys are kept by isolate; an
- * unknown key is asked for again, at most once a minute.
+ * Checks tokens that a platform signs with published keys: RS256 alone, issuer, audience and times. Keys are kept by
+ * isolate; an unknown key is asked for again, at most once a minute.
  */
 
-import type { JSONWebKeySet, JWTPayload } from 'jose'
+import { decodeBase64Url } from '#agent/core/base64.ts'
 import { BoundedMap } from '#agent/core/bounded-map.ts'
-import { isJsonObject } from '#agent/core/parse-json.ts'
-import { loadJose } from '#backends/modules.ts'
+import { isJsonObject, type JsonObject, parseJson } from '#agent/core/parse-json.ts'
 import { callApi } from '../call-api.ts'
 import type { ChannelConnection, InboundRequest } from '../channel.ts'
+import { pick, pickList, pickNumber, pickText } from './pick.ts'
 import type { Proof } from './proof.ts'
 
 type JwtRule = {
-  readonly issuers: string[]
+  readonly issuers: readonly string[]
   readonly audience: string
   readonly keysUrl: string
   /** Further claims that must hold. */
-  readonly accepts?: (claims: JWTPayload) => boolean
+  readonly accepts?: (claims: JsonObject) => boolean
 }
 
 type JwtProof = {
@@ -27,51 +27,73 @@ type JwtProof = {
 const toleranceSeconds = 300
 const keysLifetimeMs = 6 * 3_600_000
 const refetchMs = 60_000
+const maxTokenChars = 8_192
+const algorithm = { name: 'RSASSA-PKCS1-v1_5', hash: 'SHA-256' }
 
-type CachedKeys = { readonly at: number; readonly keys: JSONWebKeySet }
+type CachedKeys = { readonly at: number; readonly keys: readonly JsonObject[] }
 const cache = new BoundedMap<string, CachedKeys>(20)
 
 export const jwt =
-  ({ token: find, rule }: JwtProof): Proof =>
+  ({ token: find, rule: ruleOf }: JwtProof): Proof =>
   async (request, connection) => {
-    const token = find(request)
+    const token = find(request) ?? ''
     // Without secrets the connection belongs to nobody.
-    if (!token || !Object.keys(connection.secrets).length) return false
-    return verify(token, rule(connection), request.receivedAt)
+    if (!Object.keys(connection.secrets).length || token.length > maxTokenChars) return false
+    const rule = ruleOf(connection)
+    const claims = await verifySignature(token, rule.keysUrl)
+    return claims !== undefined && holds(claims, rule, request.receivedAt / 1_000) && (rule.accepts?.(claims) ?? true)
   }
 
-async function verify(token: string, rule: JwtRule, now: number): Promise<boolean> {
-  const { createLocalJWKSet, decodeProtectedHeader, jwtVerify } = await loadJose()
+/** The claims of a token whose signature is right. */
+async function verifySignature(token: string, keysUrl: string): Promise<JsonObject | undefined> {
+  const [, header = '', payload = '', signature = ''] = /^([\w-]+)\.([\w-]+)\.([\w-]+)$/.exec(token) ?? []
+  const [head, claims] = [parsePart(header), parsePart(payload)]
+  const kid = pickText(head, 'kid')
+  if (pick(head, 'alg') !== 'RS256' || kid === undefined || !isJsonObject(claims)) return undefined
+  const jwk = await findKey(keysUrl, kid)
+  if (!jwk) return undefined
   try {
-    const { kid } = decodeProtectedHeader(token)
-    const keys = await getKeys(rule.keysUrl, kid)
-    if (!keys) return false
-    const { payload } = await jwtVerify(token, createLocalJWKSet(keys), {
-      algorithms: ['RS256'],
-      issuer: rule.issuers,
-      audience: rule.audience,
-      clockTolerance: toleranceSeconds,
-      currentDate: new Date(now),
-      requiredClaims: ['exp'],
-    })
-    return rule.accepts?.(payload) ?? true
+    const key = await crypto.subtle.importKey('jwk', jwk, algorithm, false, ['verify'])
+    const signed = new TextEncoder().encode(`${header}.${payload}`)
+    const isRight = await crypto.subtle.verify(algorithm.name, key, decodeBase64Url(signature), signed)
+    return isRight ? claims : undefined
   } catch {
-    return false
+    return undefined // the key or the signature is malformed
   }
 }
 
-async function getKeys(url: string, kid: string | undefined): Promise<JSONWebKeySet | undefined> {
+function parsePart(part: string): unknown {
+  try {
+    return parseJson(decodeBase64Url(part))
+  } catch {
+    return undefined
+  }
+}
+
+function holds(claims: JsonObject, { issuers, audience }: JwtRule, now: number): boolean {
+  const audiences = [pickText(claims, 'aud'), ...pickList(claims, 'aud')]
+  const ends = pickNumber(claims, 'exp')
+  const begins = claims['nbf'] === undefined ? now : pickNumber(claims, 'nbf')
+  if (ends === undefined || begins === undefined) return false
+  const isTimely = ends + toleranceSeconds > now && begins - toleranceSeconds <= now
+  return isTimely && audiences.includes(audience) && issuers.includes(pickText(claims, 'iss') ?? '')
+}
+
+/** A key for RS256 signatures, without its uses: importing it names them. */
+async function findKey(url: string, kid: string): Promise<JsonWebKey | undefined> {
+  const found = (await getKeys(url, kid)).find((key) => key['kid'] === kid)
+  const [kty, n, e] = [pickText(found, 'kty'), pickText(found, 'n'), pickText(found, 'e')]
+  return kty === 'RSA' && n !== undefined && e !== undefined ? { kty, n, e } : undefined
+}
+
+async function getKeys(url: string, kid: string): Promise<readonly JsonObject[]> {
   const cached = cache.get(url)
   const age = cached ? Date.now() - cached.at : Infinity
-  const isKnown = cached?.keys.keys.some((key) => key.kid === kid)
+  const isKnown = cached?.keys.some((key) => key['kid'] === kid)
   if (cached && age < (isKnown ? keysLifetimeMs : refetchMs)) return cached.keys
-  const keys = await fetchKeys(url)
-  if (keys) cache.set(url, { at: Date.now(), keys })
-  return keys ?? cached?.keys
-}
-
-async function fetchKeys(url: string): Promise<JSONWebKeySet | undefined> {
   const answer = await callApi(url, { method: 'GET' })
   const body = answer.kind === 'answered' && answer.status === 200 ? answer.body : undefined
-  return isJsonObject(body) && Array.isArray(body['keys']) ? { keys: body['keys'] as JSONWebKeySet['keys'] } : undefined
+  const keys = pickList(body, 'keys').filter(isJsonObject)
+  if (keys.length) cache.set(url, { at: Date.now(), keys })
+  return keys.length ? keys : (cached?.keys ?? [])
 }

@@ -198,6 +198,18 @@ describe('google_chat: tokens', () => {
     expect(await isAccepted(connection, await signGoogleToken(options))).toBe(expected)
   })
 
+  it('refuses tokens without a signature, or with one of another algorithm', async () => {
+    const { connection } = createConnection('4711')
+    const token = await signGoogleToken({ audience: '4711', at })
+    const [, payload = '', signature = ''] = token.split('.')
+    const encode = (head: object) => btoa(JSON.stringify(head)).replaceAll('=', '')
+    const none = `${encode({ alg: 'none', kid: 'k1' })}.${payload}.`
+    const symmetric = `${encode({ alg: 'HS256', kid: 'k1' })}.${payload}.${signature}`
+    const unknown = `${encode({ alg: 'RS256', kid: 'k2' })}.${payload}.${signature}`
+    for (const wrong of [none, symmetric, unknown, '', 'a.b.c', '..', `${token}.x`, 'x'.repeat(10_000)])
+      expect([wrong.slice(0, 20), await isAccepted(connection, wrong)]).toEqual([wrong.slice(0, 20), false])
+  })
+
   it.each<[string, object, boolean]>([
     ['of Google Chat', {}, true],
     ['of somebody else', { email: 'evil@x.test' }, false],
