@@ -1,6 +1,6 @@
 // `npm run chaos [-- --kills N --simulations N --fuzz N --mutations N --schedules N --trees N --documents N --deployed-turns N --tenants N
 // --seed N]`: runs simulations of the turn machine with failures, hostile requests to every route, variants of destructive
-// commands, the long tests of the server, the tests of the page in the browser that people have, all rows of long tables,
+// commands, the long tests of the server, all rows of the tests of the page and of long tables,
 // all conformance cases of each vendor's backend, next runs of schedules against a brute-force search, documents in the dialects of messaging platforms, properties
 // with values that no run has tried, turns during deployments, tenants in several databases, an upgrade and a rollback, the crash matrix, and
 // random kills of a real server. Takes minutes. The last line is the sum.
@@ -49,7 +49,7 @@ try {
   rmSync(folder, { recursive: true, force: true })
 }
 
-/** Tests that take a minute each, and those of the page in the browser that people have. */
+/** Tests that take a minute each, and all rows of those of the page. */
 function longTests() {
   const args = ['--project', 'e2e', 'test/e2e/long', 'test/e2e/page', 'test/e2e/docs', 'test/e2e/reference-page']
   return { name: 'long tests of the server', env: { TALARIA_LONG: 'all' }, args }

@@ -6,13 +6,13 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { chromium as playwright, type Browser, type Locator } from 'playwright-core'
-import { headlessFlags } from '../../../scripts/lib/chromium.mjs'
-import { testBrowser } from '../../support/test-browser.ts'
+import { findChromium, headlessFlags } from '../../../scripts/lib/chromium.mjs'
 
-export { chromium } from '../../support/test-browser.ts'
+/** The path of the preferred browser. */
+export const chromium = findChromium()
 
 /** Starts the browser for Playwright. */
-export const launchBrowser = (more: readonly string[] = [], path = testBrowser): Promise<Browser> =>
+export const launchBrowser = (more: readonly string[] = [], path = chromium): Promise<Browser> =>
   playwright.launch({ executablePath: path ?? '', args: ['--no-sandbox', '--disable-gpu', ...more] })
 
 export type Box = { readonly x: number; readonly y: number; readonly width: number; readonly height: number }
@@ -68,9 +68,7 @@ export type Page = {
   readonly setScheme: (scheme: 'light' | 'dark') => Promise<void>
 }
 
-export async function openBrowser(
-  path = testBrowser ?? '',
-): Promise<{ newPage: () => Promise<Page>; close: () => void }> {
+export async function openBrowser(path = chromium ?? ''): Promise<{ newPage: () => Promise<Page>; close: () => void }> {
   const folder = mkdtempSync(join(tmpdir(), 'talaria-chromium-'))
   const options = [...headlessFlags, '--no-sandbox', '--window-size=1300,900', `--user-data-dir=${folder}`]
   const pipes = ['ignore', 'ignore', 'pipe', 'pipe', 'pipe'] as const

@@ -4,15 +4,14 @@ import { spawn } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { headlessFlags, listChromiums } from '../../../../scripts/lib/chromium.mjs'
-import { firstRows } from '../../../support/long.ts'
-import { chromium, testBrowser } from '../../../support/test-browser.ts'
+import { findChromium, headlessFlags, listChromiums } from '../../../../scripts/lib/chromium.mjs'
 
-export { chromium }
-/** The paths of the browser of tests, of the preferred one and of the last choice; in `npm test` only the first. */
-export const chromiums = firstRows(1, [...new Set([testBrowser, chromium, listChromiums().at(-1)])].filter(Boolean))
+/** The path of the preferred browser. */
+export const chromium = findChromium()
+/** The paths of the preferred browser and of the last choice. */
+export const chromiums = [...new Set([chromium, listChromiums().at(-1)])].filter((path) => path !== undefined)
 
-export async function startChromium(path = testBrowser ?? '', more = []) {
+export async function startChromium(path = chromium ?? '', more = []) {
   const folder = mkdtempSync(join(tmpdir(), 'talaria-browser-'))
   const options = [...headlessFlags, '--no-sandbox', ...more]
   const child = spawn(path, [...options, `--user-data-dir=${folder}`, 'about:blank'], {
