@@ -1,6 +1,6 @@
 /** Tests `npm run deploy` with accounts that lack something, that failed before, or that another machine has set up. */
 
-import { readFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { api, createAccount, deploy, deployed, facts, folder, uploads } from '../support/deployment.ts'
@@ -55,6 +55,24 @@ describe('npm run deploy', { timeout: 600_000 }, () => {
     expect(code, output).toBe(0)
     expect(api.databases).toHaveLength(1)
     expect(readFileSync(join(folder, '.deploy.vars'), 'utf8')).toBe(keys)
+  })
+
+  it('runs once at a time in a folder', async () => {
+    await createAccount()
+    const [one, other] = await Promise.all([deploy(), deploy()])
+    const [done, refused] = one.code === 0 ? [one, other] : [other, one]
+    expect([done.code, refused.code], one.output + other.output).toEqual([0, 1])
+    expect(refused.output).toMatch(/Another deployment is running from \S+ \(process \d+\)|has begun from/)
+    expect(readFileSync(join(folder, '.deploy.vars'), 'utf8')).toContain(deployed().secrets['ENCRYPTION_KEY'])
+  })
+
+  it('does not take another account than the one it knows', async () => {
+    await createAccount({ subdomain: 'ada' })
+    writeFileSync(join(folder, 'deploy.json'), '{"account":"ffff"}')
+    const { code, output } = await deploy()
+    expect(code).toBe(1)
+    expect(output).toMatch(/This login has no account ffff\. It has:\n {2}01234567/)
+    expect(api.changes).toEqual([])
   })
 
   it('names R2 where the account has not enabled it, and does without', async () => {
