@@ -4,6 +4,7 @@ import { basename, join, resolve } from 'node:path'
 import { createInterface } from 'node:readline/promises'
 import { help, parseDeployArguments } from './deploy/arguments.mjs'
 import { readDeployFile, writeDeployFile } from './deploy/deploy-file.mjs'
+import { lockFolder } from './deploy/lock.mjs'
 import { steps } from './deploy/steps.mjs'
 import { createLoginLink } from './lib/announce.mjs'
 import { root } from './lib/root.mjs'
@@ -19,6 +20,7 @@ async function main() {
     // wrangler resolves the paths of a configuration from its folder.
     config: join(root, `wrangler.deploy${folder === root ? '' : `.${basename(folder)}`}.json`),
   }
+  if (!options.isDryRun) lockFolder(folder)
   const run = createRun(options, files)
   if (options.isDryRun) console.log('Plan (nothing is changed):')
   const done = []

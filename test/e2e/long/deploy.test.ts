@@ -57,6 +57,24 @@ describe('npm run deploy', { timeout: 600_000 }, () => {
     expect(readFileSync(join(folder, '.deploy.vars'), 'utf8')).toBe(keys)
   })
 
+  it('runs once at a time in a folder', async () => {
+    await createAccount()
+    const [one, other] = await Promise.all([deploy(), deploy()])
+    const [done, refused] = one.code === 0 ? [one, other] : [other, one]
+    expect([done.code, refused.code], one.output + other.output).toEqual([0, 1])
+    expect(refused.output).toMatch(/Another deployment is running from \S+ \(process \d+\)|has begun from/)
+    expect(readFileSync(join(folder, '.deploy.vars'), 'utf8')).toContain(deployed().secrets['ENCRYPTION_KEY'])
+  })
+
+  it('does not take another account than the one it knows', async () => {
+    await createAccount({ subdomain: 'ada' })
+    writeFileSync(join(folder, 'deploy.json'), '{"account":"ffff"}')
+    const { code, output } = await deploy()
+    expect(code).toBe(1)
+    expect(output).toMatch(/This login has no account ffff\. It has:\n {2}01234567/)
+    expect(api.changes).toEqual([])
+  })
+
   it('names R2 where the account has not enabled it, and does without', async () => {
     await createAccount({ hasR2: false, subdomain: 'ada' })
     const { code, output } = await deploy()
