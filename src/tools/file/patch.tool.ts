@@ -8,8 +8,7 @@ import type { ToolResult } from '#agent/core/tool.ts'
 import { assessWrites } from '../assess-paths.ts'
 import { defineTool } from '../define-tool.ts'
 import { fail } from '../tool-result.ts'
-import { type FileEdit, planEdits } from './patch/plan-edits.ts'
-import { replaceText } from './patch/replace-text.ts'
+import type { FileEdit } from './patch/plan-edits.ts'
 import { renderUnifiedDiff } from './patch/unified-diff.ts'
 import { parsePatch, listPatchPaths } from './patch/parse-patch.ts'
 import { failOnBackendError } from '../fail-on-backend-error.ts'
@@ -58,6 +57,7 @@ async function replaceOne(backend: ExecutionBackend, { path, old_string, new_str
   const file = await readEditableFile(backend, path)
   if (!isTextFile(file)) return file
   if (old_string === new_string) return unchanged('old_string and new_string are the same.')
+  const { replaceText } = await import('./patch/replace-text.ts')
   const result = replaceText(file.text, { from: old_string, to: new_string, all: replace_all })
   if ('error' in result) return fail(result.error, result.locations ? { locations: result.locations } : {})
   if (result.text === file.text) return unchanged('The file reads like this already.')
@@ -69,6 +69,7 @@ async function applyPatch(backend: ExecutionBackend, patch: string | undefined) 
   if (patch === undefined) return fail('mode "patch" needs patch.')
   const changes = parsePatch(patch)
   if (typeof changes === 'string') return fail(changes)
+  const { planEdits } = await import('./patch/plan-edits.ts')
   const planned = await planEdits(backend, changes)
   if (!('edits' in planned)) return planned
   return planned.edits.length === 0

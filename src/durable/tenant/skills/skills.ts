@@ -22,7 +22,6 @@ import type { ScheduledPart } from '#durable/platform/part-schedule.ts'
 import type { TenantAudit } from '../audit.ts'
 import { type ChangeCheck, TenantPart } from '../tenant-part.ts'
 import type { StoredValues } from '../stored-values.ts'
-import { applyChange } from './apply-change.ts'
 import { loadBundledSkills, type OfferedSkill } from './bundled-skills.ts'
 import { type CheckedSkill, checkSkill, decodeText } from './check-skill.ts'
 import { archiveAfterMs, canBecomeStale, isForeign, lastActivity, toSummary } from './skill-summary.ts'
@@ -249,6 +248,7 @@ export class TenantSkills extends TenantPart implements ScheduledPart {
     const refusal = (await this.#explainMissing(change, found)) ?? explainGuard(authority, change, found, readHash)
     if (refusal !== undefined) return refuse(refusal)
     if (change.action === 'delete') return this.#deleteFor(authority, change)
+    const { applyChange } = await import('./apply-change.ts')
     const before = this.#own(change.name)
     const applied = applyChange(found ? await readAll(found) : [], change)
     if (!applied.ok) return refuse(applied.error)
