@@ -274,11 +274,10 @@ export function conforms(name: string, withBackend: WithBackend, cases: Cases = 
     onTransport(
       'neither reads nor writes pipes and devices, also through links, and measures what a link leads to',
       async (backend) => {
-        if (!backend.capabilities.background) return
-        await backend.exec(
-          'mkfifo pipe; ln -s pipe link; ln -s /dev/zero zero; truncate -s 40M large; ln -s large huge',
-          T,
-        )
+        const { exitCode } = await backend.exec('mkfifo pipe', T)
+        // The virtual shell has neither.
+        if (exitCode === 127) return
+        await backend.exec('ln -s pipe link; ln -s /dev/zero zero; truncate -s 40M large; ln -s large huge', T)
         for (const path of ['pipe', 'link', 'zero']) {
           await expect(backend.files.read(path)).rejects.toMatchObject({ code: 'invalid' })
           await expect(backend.files.write(path, bytes('x'))).rejects.toMatchObject({ code: 'invalid' })

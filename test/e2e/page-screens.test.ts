@@ -246,7 +246,7 @@ describe.skipIf(chromium === undefined)('the screens of the page in Chromium', (
     await page.getByLabel('Platform').first().selectOption('email')
     await page.getByLabel('Address of the agent').waitFor()
     await page.getByLabel('Platform').first().selectOption('telegram')
-    await page.getByText('@BotFather').waitFor()
+    await page.getByText('@BotFather').first().waitFor()
     const form = page.getByRole('form', { name: 'New webhook' })
     await form.getByLabel('Name').fill('Builds')
     await form.getByLabel('Secret').fill('0123456789abcdef')

@@ -321,7 +321,7 @@ export class SessionStore implements Store {
     }
     const row = this.#rowFor(entry)
     row.entries.push(entry)
-    row.texts.push(JSON.stringify(entry))
+    row.texts[row.entries.length - 1] = JSON.stringify(entry)
     this.#facets = this.#addFacets(facets, entry)
     this.#markDirty(row)
     if (!summary) addToContext(context, entry)

@@ -46,7 +46,6 @@ nameSchemas(
 )
 
 const textShape = z.object({ text: z.string(), pages: z.int().nullable().describe('Of a PDF file.') })
-nameSchemas({ FileText: textShape }, { FileText: { text: 'City\tPeople\nAachen\t250000', pages: null } })
 
 /** Returns the path after `files/`, without what follows it (`suffix`). Refuses `..`; the session refuses every other path outside the workspace. */
 function parseFilePath({ web }: RouteCall<unknown, unknown>, suffix = ''): string {

@@ -1,5 +1,6 @@
 /** Describes a stored plugin of a tenant, and addresses the part of the tenant's object that stores it. */
 
+import type { Authority } from '#agent/core/permission/authority.ts'
 import type { PluginGrants, PluginManifest } from '#agent/plugins/plugin.ts'
 import type { SealedSecrets } from '#durable/platform/tenant-secrets.ts'
 import { tenantStub } from '#durable/platform/addresses.ts'
@@ -83,6 +84,7 @@ export const pluginsOf = (env: Env, tenantId: string): Calls =>
   Object.fromEntries(
     methods.map((method) => [
       method,
-      (...args: readonly unknown[]) => tenantStub(env, tenantId).plugins.run(method, args as never),
+      (authority: Authority, ...args: readonly unknown[]) =>
+        tenantStub(env, tenantId).plugins.run(authority, method, args as never),
     ]),
   ) as unknown as Calls
