@@ -21,7 +21,7 @@ const readText = (value: unknown, name: string): string => {
   return typeof text === 'string' ? shorten(text) : ''
 }
 
-/** What the person has answered: one text, or several choices. */
+/** The answer of the person: one text, or several choices. */
 function readAnswer(result: unknown): string {
   const { user_response: answer } = Object(result) as { readonly user_response?: unknown }
   return Array.isArray(answer) ? shorten(answer.join(', ')) : readText(result, 'user_response')

@@ -34,7 +34,7 @@ export type ToolCall = {
   readonly effect: Effect
   /** The hash of the call that a person has allowed. */
   readonly granted?: string
-  /** What hooks have decided about it. Absent: none was asked yet, or none decided anything. */
+  /** The decision of hooks about it. Absent: none was asked yet, or none decided anything. */
   readonly hooked?: HookRuling
 } & (
   | { readonly state: 'planned' }
@@ -198,7 +198,7 @@ export type Result =
       readonly checked?: CheckedAnswer
     }
   | { readonly of: 'tool'; readonly message: ToolMessage; readonly decision?: ApprovalDecision }
-  /** What hooks decided about a call, stored before it runs. `input`: they changed it. */
+  /** The decision of hooks about a call, stored before it runs. `input`: they changed it. */
   | { readonly of: 'hooked'; readonly callId: string; readonly ruling: HookRuling; readonly input?: unknown }
   /** Replaces a text in a result of the open batch, for which a later result leaves less room. */
   | { readonly of: 'shortened'; readonly callId: string; readonly part: number; readonly text: string }

@@ -10,7 +10,7 @@ const typedSources: ReadonlySet<string | undefined> = new Set([undefined, 'goal'
 /** A later part of what somebody types says more about what they want now. */
 const maxTypedChars = 8_000
 
-/** What the person has typed in a conversation, for a message that its model writes. */
+/** The text that the person has typed in a conversation, for a message that its model writes. */
 export const typedBy = (messages: readonly Message[]): string =>
   messages.map(typedIn).filter(Boolean).join('\n').slice(-maxTypedChars)
 

@@ -8,7 +8,7 @@ import { loadConnection, type LoadedConnection } from '#durable/tenant/channels/
 
 export type ReceiverOwner = { readonly id: string; readonly tenantId: string }
 
-/** What a receiver stores, and its alarm. Several receivers may share the object behind it. */
+/** The storage of a receiver, and its alarm. Several receivers may share the object behind it. */
 export type ReceiverState = {
   readonly read: <Stored>() => Stored | undefined
   readonly write: (stored: unknown) => void

@@ -67,7 +67,7 @@ export type ToolRuntimeOptions = {
   /** Of the tenant: the settings say which of them commands get. */
   readonly secrets: () => OpenedSecrets
   readonly updateMeta: (change: Partial<SessionMetadata>) => void
-  /** What the person has typed in the conversation. */
+  /** The text that the person has typed in the conversation. */
   readonly typed: () => string
   /** Read at each use: they exist after this. */
   readonly subagents: () => Subagents

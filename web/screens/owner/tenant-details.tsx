@@ -1,4 +1,4 @@
-/** What the operator grants a tenant: limits, where an empty field is none, and the mail addresses of its channels. */
+/** Edits the grants of the operator to a tenant: limits, where an empty field is none, and the mail addresses of its channels. */
 
 import { useState } from 'preact/hooks'
 import { api, path } from '../../api/client.ts'

@@ -31,7 +31,7 @@ export type JudgedCall = {
   readonly location: string
   /** The hash of the call that a person has allowed. */
   readonly granted?: string | undefined
-  /** What hooks have decided about the call. */
+  /** The decision of hooks about the call. */
   readonly hooked?: HookRuling | undefined
 }
 

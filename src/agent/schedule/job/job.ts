@@ -85,7 +85,7 @@ export type NewJob = z.infer<typeof newJobSchema>
 export type JobOrigin = {
   readonly sessionId: string
   readonly chat?: ChatOrigin
-  /** What the person had typed when the model made the job. */
+  /** The text that the person had typed when the model made the job. */
   readonly typed?: string
 }
 

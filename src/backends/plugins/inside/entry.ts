@@ -82,7 +82,7 @@ async function guarded(
     const failed = (error: unknown): PluginAnswer => ({ ok: false, error: describe(error) })
     return { ...(await Promise.race([ended, run().catch(failed)])), logs }
   } finally {
-    // What still runs throws at its next step.
+    // Code that still runs throws at its next step.
     guard.end('The call is over.')
     cancel(timer)
     running--

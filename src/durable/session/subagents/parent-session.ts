@@ -17,7 +17,7 @@ export type ChildStart = {
   readonly tenant: TenantSnapshot
   readonly spec: NewSession
   readonly message: string
-  /** What the person has typed in the conversation of the parent. */
+  /** The text that the person has typed in the conversation of the parent. */
   readonly typed: string
   readonly options: TurnOptions
   /** The parent has files to copy. */

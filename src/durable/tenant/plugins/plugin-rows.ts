@@ -233,7 +233,7 @@ export class PluginRows extends TenantPart {
     if (isOver || hook === 'done') this.#changed()
   }
 
-  // What the code stores and spends.
+  // The store and the costs of the code.
 
   kv(authority: Authority, name: string, request: KvRequest): Told<unknown> {
     this.requireOwn(authority)

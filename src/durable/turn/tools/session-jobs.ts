@@ -12,7 +12,7 @@ export type SessionJobsOptions = {
   readonly sessionId: string
   /** The chat of the session. */
   readonly chat: () => ChatOrigin | undefined
-  /** What the person has typed in this conversation. */
+  /** The text that the person has typed in this conversation. */
   readonly typed: () => string
 }
 

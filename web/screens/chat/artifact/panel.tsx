@@ -187,7 +187,7 @@ function Source({ file: { text }, path }: { readonly file: FileContent; readonly
 
 type ChangesProps = { readonly file: Opened; readonly from: number | undefined; readonly to: number | undefined }
 
-/** What the turn before this version has changed. */
+/** The changes of the turn before this version. */
 function Changes({ file: { session, path }, from, to }: ChangesProps) {
   const query = new URLSearchParams({ path, ...(to !== undefined && { to: `${to}` }) })
   const found = useLoad(
