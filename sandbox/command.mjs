@@ -41,9 +41,10 @@ export function checkEnvironment(given = {}) {
 
 /**
  * Returns file, arguments and environment for `spawn`, and the options of bubblewrap for descriptor 5. `allFiles`: the
- * command is ours, and reads and replaces also files without permissions.
+ * command is ours, and reads and replaces also files without permissions. `isFull`: it may remove files, and write none.
  */
-export function commandLine({ workspace, tenant, sandbox, limits, env, cwd, ms, job = false, allFiles = false }) {
+export function commandLine({ workspace, tenant, sandbox, limits, env, cwd, ms, ...kind }) {
+  const { job = false, allFiles = false, isFull = false } = kind
   const environment = { ...baseEnvironment(workspace, sandbox), ...env }
   const { args, prefix } = sandbox.wrap(workspace, environment, allFiles)
   const groups = sandbox.cgroups?.enter(workspace.name, tenant).join(' ') ?? ''
@@ -60,7 +61,7 @@ export function commandLine({ workspace, tenant, sandbox, limits, env, cwd, ms, 
     args: [
       ...[
         launcher,
-        String(Math.ceil(limits.FILE_BYTES / 1024)),
+        String(isFull ? 0 : Math.ceil(limits.FILE_BYTES / 1024)),
         String(seconds),
         String(memoryKiB),
         String(processes),

@@ -9,6 +9,8 @@ import { ProtocolError } from './protocol-error.mjs'
 
 const maxReportBytes = 1024 * 1024
 const beatIntervalMs = 5_000
+/** Growth of folders by a command that began when the disk was full. */
+const maxNamesBytes = 1024 * 1024
 /** Time for remaining output after the process has ended. */
 const drainTimeoutMs = 2_000
 
@@ -22,8 +24,8 @@ export function openExecs({ workspaces, sandbox, limits, tenants, slots }) {
       limits.OUTPUT_BYTES,
     )
     const workspace = await workspaces.open(name)
-    await workspaces.requireSpace(workspace)
-    return { workspace, ms, maxOutput, cwd: absolute(request.cwd), env: checkEnvironment(request.env) }
+    const usedBefore = await workspaces.usedBytes(workspace)
+    return { workspace, usedBefore, ms, maxOutput, cwd: absolute(request.cwd), env: checkEnvironment(request.env) }
   }
 
   /** Resolves when the command has ended. `emit` receives events, `signal` kills the command. */
@@ -48,8 +50,9 @@ export function bounded(name, value, max = Number.MAX_SAFE_INTEGER) {
 }
 
 async function runCommand(task) {
-  const { workspace, tenant, ms, maxOutput, cwd, env, request, emit, signal, sandbox, limits } = task
-  const line = commandLine({ workspace, tenant, sandbox, limits, env, cwd, ms })
+  const { workspace, tenant, ms, maxOutput, cwd, env, request, emit, signal, sandbox, limits, usedBefore } = task
+  const isFull = usedBefore > limits.DISK_BYTES
+  const line = commandLine({ workspace, tenant, sandbox, limits, env, cwd, ms, isFull })
   const started = performance.now()
   const child = spawn(line.file, line.args, {
     cwd: '/',
@@ -58,8 +61,9 @@ async function runCommand(task) {
     stdio: ['pipe', 'pipe', 'pipe', 'pipe', 'pipe', 'pipe'],
   })
   const streams = connectPipes(child, { request, bubblewrapOptions: line.options, maxOutput, emit })
-  const ending = waitForEnd(child, { ms, signal, overDisk: () => isFull(task) })
+  const ending = waitForEnd(child, { ms, signal, overDisk: () => isOverDisk(task) })
   emit({ t: 'start' })
+  if (isFull) emit({ t: 'err', d: fullNote(usedBefore, limits) })
   const beat = setInterval(() => emit({ t: 'beat' }), beatIntervalMs)
   const { code, killed } = await ending.finally(() => clearInterval(beat))
   await drainPipes(child)
@@ -152,9 +156,14 @@ export function killGroup(pid) {
   }
 }
 
-async function isFull({ workspace, workspaces, limits }) {
-  return (await workspaces.usedBytes(workspace, 2_500)) > limits.DISK_BYTES
+/** A command that frees space begins above the limit. Names of empty files take space too. */
+async function isOverDisk({ workspace, workspaces, limits, usedBefore }) {
+  const allowed = Math.max(limits.DISK_BYTES, usedBefore + maxNamesBytes)
+  return (await workspaces.usedBytes(workspace, 2_500)) > allowed
 }
+
+const fullNote = (used, { DISK_BYTES }) =>
+  `[The workspace has ${used} of ${DISK_BYTES} bytes. This command can remove files, but not write into any. Remove files that are not needed, then continue.]\n`
 
 /** Waits for remaining output, up to a timeout: a process outside of the group may keep the pipes open. */
 function drainPipes(child) {

@@ -1,6 +1,6 @@
 # Starts a command of a sandbox: joins the workspace's control groups, sets process limits, and executes the command.
 # Usage: launch.sh FILE_KIB CPU_SECONDS MEMORY_KIB PROCESSES "GROUP FILE…" COMMAND…
-# (0 for memory and processes: limited by a group)
+# (0 for memory and processes: limited by a group; 0 for files: no file may be written, only removed)
 #
 # The pipes of the server are sockets, and opening /dev/stdout of a socket fails. So the command gets real pipes with a
 # `cat` behind each. Each `cat` has a session of its own, so that killing the command does not lose its last output.
@@ -26,6 +26,8 @@ unset TALARIA_PIPES
 for group in $5; do echo $$ > "$group" || exit 125; done
 ulimit -c 0
 ulimit -f "$1"
+# A write then fails with an error, and the commands after it run.
+[ "$1" != 0 ] || trap '' XFSZ
 ulimit -t "$2"
 ulimit -n 4096
 [ "$3" = 0 ] || ulimit -v "$3"

@@ -13,7 +13,8 @@ async function run(server: SandboxServer, ws: string, request: object) {
     .split('\n')
     .map((line) => JSON.parse(line) as Event)
   const out = events.flatMap(({ t, d }) => (t === 'out' ? [d] : [])).join('')
-  return { status: response.status, events, out, exit: events.find(({ t }) => t === 'exit') }
+  const err = events.flatMap(({ t, d }) => (t === 'err' ? [d] : [])).join('')
+  return { status: response.status, events, out, err, exit: events.find(({ t }) => t === 'exit') }
 }
 
 type Tree = { readonly entries: readonly { readonly path: string }[]; readonly truncated: boolean }
@@ -196,7 +197,13 @@ describe.skipIf(!hasBubblewrap)('the sandbox server with bubblewrap (needs bubbl
       expect(exit).toMatchObject({ code: null, reason: 'disk' })
       const full = await ask(small, `/v1/w/${ws}/files?path=more`, { method: 'PUT', body: 'x' })
       expect(full).toMatchObject({ status: 507, error: { code: 'quota' } })
-      await ask(small, `/v1/w/${ws}/files?path=big`, { method: 'DELETE' })
+      const freeing = await run(small, ws, {
+        command: 'echo new > note; echo more >> big; cat note; rm big && echo freed; ls',
+        timeoutMs: 30_000,
+      })
+      expect(freeing).toMatchObject({ out: 'freed\nnote\n', exit: { code: 0 } })
+      expect(freeing.err).toMatch(/can remove files, but not write into any[^]*File too large/)
+      expect((await run(small, ws, { command: 'echo new > note; cat note' })).out).toBe('new\n')
       expect((await ask(small, `/v1/w/${ws}/files?path=more`, { method: 'PUT', body: 'x' })).status).toBe(200)
     } finally {
       await small.stop()

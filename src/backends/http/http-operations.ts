@@ -29,6 +29,8 @@ const maxFileBytes = 30 * 1024 * 1024
 /** Timeout for sending and fetching files. */
 const transferTimeoutMs = 120_000
 const searchTimeoutMs = 30_000
+/** More hits in one request are refused. */
+const maxSearchHits = 1_000
 const maxLinkBytes = 8 * 1024 * 1024
 
 export function openHttpOperations(server: SandboxServer, workspace: string | Promise<string>): HttpOperations {
@@ -117,7 +119,8 @@ function createFiles(call: Send): Files {
       await requireFound(call('/move', { method: 'POST', json: { from: resolvePath(from), to: resolvePath(to) } }))
     },
     async search(query) {
-      const json = { ...query, path: resolvePath(query.path ?? '.') }
+      const limit = Math.min(query.limit, maxSearchHits)
+      const json = { ...query, limit, path: resolvePath(query.path ?? '.') }
       return readJson<FileSearchResult>(
         await requireFound(call('/search', { method: 'POST', json, timeoutMs: searchTimeoutMs })),
       )

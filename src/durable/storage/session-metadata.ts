@@ -91,6 +91,8 @@ export type KnownFile = {
   readonly hash?: number
   /** On a host: when the file was last changed, by the clock of the host. */
   readonly modified?: number | undefined
+  /** On a host: the name there, when the record has another form of it. */
+  readonly name?: string
   /** By somebody else, since the agent has seen the file. */
   readonly change?: ForeignChange
   /** A turn has been told of the change. */

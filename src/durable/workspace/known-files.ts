@@ -44,11 +44,11 @@ export function openKnownFiles(options: KnownFilesOptions): KnownFilesOfSession 
   const { workspace, now } = options
   const rows = openRecord(options)
   const isOnHost = () => isHost(workspace.kind())
-  const lookAt = async (path: string, { hash, modified }: KnownFile) => {
-    const stat = await workspace.stat(path)
+  const lookAt = async (path: string, { hash, modified, name = path }: KnownFile) => {
+    const stat = await workspace.stat(name)
     if (!stat) return rows.recordChange(path, 'deleted')
     if (stat.modified === modified || rows.isDuringCommand(stat.modified)) return
-    const bytes = await workspace.read(path)
+    const bytes = await workspace.read(name)
     if (bytes && hashOf(bytes) !== hash) rows.recordChange(path, 'changed')
   }
   return {
@@ -62,7 +62,8 @@ export function openKnownFiles(options: KnownFilesOptions): KnownFilesOfSession 
     async see(path, bytes) {
       if (!isOnHost()) return rows.set(path, { isSeen: true })
       const stat = await workspace.stat(path)
-      rows.set(path, { isSeen: true, hash: hashOf(bytes), modified: stat?.modified })
+      const name = path !== normalize(path) && { name: path }
+      rows.set(path, { isSeen: true, hash: hashOf(bytes), modified: stat?.modified, ...name })
     },
     async compare(path, bytes): Promise<FileComparison> {
       const { isSeen, hash, change } = rows.at(path)

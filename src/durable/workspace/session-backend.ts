@@ -82,7 +82,8 @@ export function sessionBackend(options: SessionBackendOptions): SessionBackend {
       const { isReadOnly } = await loadShellPolicy()
       const backend = await changing(() => !isReadOnly(command))
       const end = isReadOnly(command) ? undefined : known?.beginCommand()
-      return withMoveNote(await execWithSecrets(backend, command, execOptions, secrets()).finally(end), options)
+      const result = await execWithSecrets(backend, command, execOptions, secrets()).finally(end)
+      return withMoveNote(withPlaceNote(result, backend.kind, kindWithFiles(record())), options)
     },
     files: createFiles(current, (path) => changing((root) => absolute(path, root).startsWith(`${root}/`))),
     userFiles: createFiles(current, async (path) => {
@@ -114,6 +115,13 @@ export function sessionBackend(options: SessionBackendOptions): SessionBackend {
       for (const kind of record()?.been ?? []) await destroyBackend(() => of(kind))
     },
   } as SessionBackend
+}
+
+/** Tells a command that the workspace moved while it ran. */
+function withPlaceNote(result: ExecResult, from: BackendKind, to: BackendKind): ExecResult {
+  if (from === to) return result
+  const note = `[The workspace moved from ${from} to ${to} while this command ran. Files that it wrote after the move are not in the workspace: check them, and run the command again if some are missing.]`
+  return { ...result, stderr: `${note}\n${result.stderr}` }
 }
 
 /** Tells the next command that files were left behind when the workspace moved. */

@@ -88,6 +88,26 @@ describe.skipIf(!hasBubblewrap)('a file of a host (needs bubblewrap)', () => {
     expect(disk.text('list.txt')).toBe('zero\none\n2\n')
   })
 
+  it('keeps the form of its name', async () => {
+    const { known, services, disk } = open()
+    const path = 'cafe\u0301.txt'
+    await call(writeFile, { path, content: 'one\n' }, services)
+    await known.check()
+    expect(known.takeNews()).toBeUndefined()
+    expect((await call(writeFile, { path, content: 'two\n' }, services)).failed).toBe(false)
+    await untilLater()
+    disk.write(path, 'theirs\n')
+    await known.check()
+    expect(known.takeNews()).toContain('(changed)')
+  })
+
+  it('that is missing has similar names', async () => {
+    const { services, disk } = open()
+    disk.write('main.ts', 'x')
+    const { result } = await call(readFile, { path: 'mian.ts' }, services)
+    expect(result).toMatchObject({ similar_files: [expect.stringContaining('main.ts')] })
+  })
+
   it('may be changed by a command of the agent, which is no news', async () => {
     const { known, services, exec } = open()
     await call(writeFile, { path: 'a.txt', content: 'one\n' }, services)

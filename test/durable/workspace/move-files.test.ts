@@ -285,6 +285,22 @@ describe('a session', () => {
     expect((await backend.exec('ls', { timeoutMs: 1 })).stderr).toBe('')
   })
 
+  it('tells a command that the files moved while it ran', async () => {
+    const { all, state, open } = session()
+    const backend = open()
+    const { exec } = all.virtual.backend
+    const [begun, ended] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+    const slow = async (...task: Parameters<typeof exec>) => (begun.resolve(), await ended.promise, exec(...task))
+    Object.assign(all.virtual.backend, { exec: slow })
+    const running = backend.exec('make', { timeoutMs: 1 })
+    await begun.promise
+    state.wanted = 'http'
+    await backend.files.stat('a')
+    ended.resolve()
+    expect((await running).stderr).toContain('moved from virtual to http while this command ran')
+    expect((await backend.exec('ls', { timeoutMs: 1 })).stderr).toBe('')
+  })
+
   it('keeps its files when the new backend is not set up, with a hint', async () => {
     const { state, open } = session()
     const backend = open()
