@@ -155,6 +155,8 @@ export type Services = {
     readonly write: (state: ShellState) => void
     /** Loads the judgement of command lines. */
     readonly policy: () => ShellPolicy | Promise<ShellPolicy>
+    /** Masks secrets in an output before it is cut. Absent: only their formats are known. */
+    readonly redact?: (text: string) => string
   }
   /** Background processes. */
   readonly processes: Processes

@@ -220,8 +220,8 @@ export class SessionProcesses implements Processes {
       if (hasHits(row)) this.#noticeRate = recordNotice(this.#noticeRate, at)
       this.#rows.put({ ...row, told: isEnded(row), watch: clearHits(row.watch, at) })
     }
-    const notice = renderNotice(due, newNonce())
-    const message = userText(this.#options.redact?.(notice) ?? notice, 'process')
+    const notice = renderNotice(due, newNonce(), this.#options.redact ?? maskSecrets)
+    const message = userText(notice, 'process')
     return { message, contributors: due.map(({ authority }) => authority) }
   }
 
@@ -380,14 +380,16 @@ const maxQuotedChars = 1_500
 const maxCommandChars = 200
 const maxNoticeChars = 16_000
 
+type Redact = (text: string) => string
+
 /** Renders one message for all processes. Their output is marked, because it is untrusted data. */
-function renderNotice(rows: readonly ProcessRow[], nonce: string): string {
+function renderNotice(rows: readonly ProcessRow[], nonce: string, redact: Redact): string {
   const head = rows.length > 1 ? `${rows.length} background processes have news.` : 'News of a background process.'
   const note = 'This was written by the system, not by the user; lines after "|" are output of programs.'
   const parts = [`[${head} ${note}]`]
   let chars = 0
   for (const row of rows) {
-    const part = renderProcess(row, nonce)
+    const part = renderProcess(row, nonce, redact)
     chars += part.length
     // A process is left out as a whole, so that no fence stays open.
     if (chars > maxNoticeChars) return [...parts, '[... more: process list]'].join('\n\n')
@@ -396,17 +398,17 @@ function renderNotice(rows: readonly ProcessRow[], nonce: string): string {
   return parts.join('\n\n')
 }
 
-function renderProcess(row: ProcessRow, nonce: string): string {
+function renderProcess(row: ProcessRow, nonce: string, redact: Redact): string {
   const { id, command, watch, tail } = row
-  const shown = maskSecrets(command).replaceAll('\n', ' ').slice(0, maxCommandChars)
+  const shown = redact(command).replaceAll('\n', ' ').slice(0, maxCommandChars)
   const parts = [`${id} (${shown}) ${describeState(row)}.`]
   if (watch.hits.length) {
     const more = watch.more ? `, and ${watch.more} more` : ''
-    parts.push(`It printed watched text${more}:\n${quoteOutput(watch.hits.join('\n'), id, nonce)}`)
+    parts.push(`It printed watched text${more}:\n${quoteOutput(redact(watch.hits.join('\n')), id, nonce)}`)
   }
   if (watch.off && watch.patterns.length)
     parts.push('This happens too often: the text is not watched any more, and the end of the process will be reported.')
-  if (row.state.at !== 'running' && tail) parts.push(`The end of its output:\n${quoteOutput(tail, id, nonce)}`)
+  if (row.state.at !== 'running' && tail) parts.push(`The end of its output:\n${quoteOutput(redact(tail), id, nonce)}`)
   return parts.join('\n')
 }
 
@@ -419,7 +421,7 @@ function describeState({ state, startedAt }: ProcessRow): string {
 }
 
 function quoteOutput(text: string, source: string, nonce: string): string {
-  const shown = maskSecrets(text).trimEnd().slice(-maxQuotedChars)
+  const shown = text.trimEnd().slice(-maxQuotedChars)
   const quoted = shown
     .split('\n')
     .map((line) => `| ${line}`)

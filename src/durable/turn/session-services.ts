@@ -203,6 +203,7 @@ export class SessionServices {
           if (JSON.stringify(shell) !== JSON.stringify(meta().shell)) updateMeta({ shell })
         },
         policy: loadShellPolicy,
+        redact: (text) => redactorFor(env, tenantId).redact(text),
       },
       processes: this.processes,
       jobs: createSessionJobs({ env, tenantId, sessionId, chat: () => meta().origin, typed }),

@@ -12,7 +12,9 @@ const headShare = 0.4
 // oxlint-disable-next-line no-control-regex -- this pattern removes control sequences
 const controlSequences = /\u001B(?:\[[0-?]*[ -/]*[@-~]|\][^\u0007\u001B]*(?:\u0007|\u001B\\)|[@-Z\\-_])/g
 
-export const cleanOutput = (text: string): string => maskSecrets(text.replace(controlSequences, '').trimEnd())
+/** `redact`: knows the exact values of secrets. A format may end before a value does, so values are masked first. */
+export const cleanOutput = (text: string, redact = maskSecrets): string =>
+  redact(text.replace(controlSequences, '').trimEnd())
 
 // oxlint-disable-next-line no-control-regex -- control characters and U+FFFD are rare in text
 const binaryCharacters = /[\0-\u0008\u000E-\u001A\u001C-\u001F\uFFFD]/g

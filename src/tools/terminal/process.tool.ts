@@ -143,9 +143,9 @@ async function listProcesses({ processes, clock }: ProcessContext): Promise<Proc
   return { processes: all, count: all.length }
 }
 
-async function pollProcess({ processes, clock }: ProcessContext, id: string): Promise<Record<string, unknown>> {
+async function pollProcess({ processes, shell, clock }: ProcessContext, id: string): Promise<Record<string, unknown>> {
   const process = await processes.refresh(id)
-  const fullOutput = await readOutput(processes, process)
+  const fullOutput = await readOutput({ processes, shell }, process)
   processes.markReported(id)
   const output = truncateOutput(fullOutput).text
   const isTooLong = output.length > maxPollChars
@@ -156,10 +156,12 @@ async function pollProcess({ processes, clock }: ProcessContext, id: string): Pr
   }
 }
 
+type ReadContext = Pick<ProcessContext, 'processes' | 'shell'>
+
 /** The output of a lost process may be gone with its host. */
-async function readOutput(processes: ProcessContext['processes'], { id, state }: ProcessView): Promise<string> {
+async function readOutput({ processes, shell }: ReadContext, { id, state }: ProcessView): Promise<string> {
   const output = processes.output(id)
-  return cleanOutput(await (state.at === 'lost' ? output.catch(() => '') : output))
+  return cleanOutput(await (state.at === 'lost' ? output.catch(() => '') : output), shell.redact)
 }
 
 async function waitForEnd(
@@ -177,11 +179,11 @@ async function waitForEnd(
 
 async function readLog(
   { offset, limit = defaultLogLines }: Input,
-  { processes, clock }: ProcessContext,
+  { processes, shell, clock }: ProcessContext,
   { id }: ProcessView,
 ) {
   const process = await processes.refresh(id)
-  const text = await readOutput(processes, process)
+  const text = await readOutput({ processes, shell }, process)
   processes.markReported(id)
   const lines = text === '' ? [] : text.split('\n')
   const from = offset ?? Math.max(0, lines.length - limit)

@@ -138,7 +138,7 @@ async function renderAnswer(
   const { languages } = context.backend.capabilities
   const exitCode = result.exitCode ?? 137
   const meaning = explainExitCode({ command, exitCode, stderr, languages })
-  const fullOutput = cleanOutput(joinOutput(replaceBinary(stdout), stderr))
+  const fullOutput = cleanOutput(joinOutput(replaceBinary(stdout), stderr), context.shell.redact)
   const { backend, callId } = context
   const kept = await keepOutput(fullOutput, { backend, callId, name: 'terminal', omitted: result.omitted })
   const answer = {

@@ -3,11 +3,14 @@
 import { ownerAuthority } from '#test/support/authority.ts'
 import { describe, expect, it } from 'vitest'
 import { BackendError, type Jobs, type CommandState } from '#agent/core/backend.ts'
+import { createRedactor } from '#agent/core/secrets/redaction.ts'
 import { textIn } from '#agent/core/message.ts'
 import type { ProcessRow, ProcessRows } from '#durable/processes/process-rows.ts'
 import { SessionProcesses } from '#durable/processes/process-registry.ts'
 
 const minute = 60_000
+
+const secret = 'aB3$x9&Kd 7=Wm%pT~Y9'
 
 /** Rows, host and clock survive an eviction; `live` creates the registry anew. */
 function setUp() {
@@ -55,6 +58,7 @@ function setUp() {
       jobsOn: () => port,
       step: () => at.step,
       now: () => at.now,
+      redact: createRedactor([secret]).redact,
     })
   const prints = (id: string, text: string) => void (there(id).output += text)
   const ends = (id: string, exitCode: number) => void Object.assign(there(id), { state: { at: 'exited', exitCode } })
@@ -383,6 +387,14 @@ describe('a watched text', () => {
 })
 
 describe('the text of a notice', () => {
+  it('has no part of a secret, also behind the end of a format', async () => {
+    const { live, prints, ends } = setUp()
+    const { id } = await live().start(request('a'))
+    prints(id, `MY_TOKEN=${secret}\nend\n`)
+    ends(id, 0)
+    expect(await news(live())).toContain('| MY_TOKEN=***\n| end')
+  })
+
   it('marks output and masks secrets', async () => {
     const { live, prints, ends } = setUp()
     const { id } = await live().start(request('a', { command: 'run --token=abcdefgh' }))

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { ownerAuthority } from '#test/support/authority.ts'
+import { createRedactor } from '#agent/core/secrets/redaction.ts'
 import { shellPolicy } from '#agent/shell-policy/shell-policy.ts'
 import type { ShellState } from '#agent/core/tool.ts'
 import { explainExitCode } from '#tools/terminal/terminal.tool.ts'
@@ -19,6 +20,13 @@ describe('terminal', () => {
   it('joins stdout and stderr without colours', async () => {
     const { run } = setUp({ stdout: '\u001B[31mred\u001B[0m', stderr: 'oops\n' })
     expect((await run({ command: 'x' })).result).toEqual({ output: 'red\noops', exit_code: 0, cwd: '/workspace' })
+  })
+
+  it('masks the whole value of a secret, also behind the end of a format', async () => {
+    const { backend, shell } = setUp({ stdout: 'MY_TOKEN=aB3$x9&Kd 7=Wm%pT~Y9\n' })
+    const { redact } = createRedactor(['aB3$x9&Kd 7=Wm%pT~Y9'])
+    const { result } = await call(terminal, { command: 'env' }, { backend, shell: { ...shell, redact } })
+    expect(result['output']).toBe('MY_TOKEN=***')
   })
 
   it('keeps directory and variables for the next command', async () => {
