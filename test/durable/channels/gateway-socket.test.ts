@@ -170,7 +170,11 @@ describe('the gateway of Discord', () => {
     const { findKeeper } = await createBot([], api)
     await until(() => api.callsTo('gateway/bot').length > 0)
     api.gatewayFailure = undefined
-    await runInDurableObject(findKeeper(), (instance) => instance.alarm())
+    // The failure may not be stored yet when the first alarm fires.
+    await until(async () => {
+      await runInDurableObject(findKeeper(), (instance) => instance.alarm())
+      return api.links.length > 0
+    })
     expect((await linkOf(api)).received[0]).toMatchObject({ op: 2 })
   })
 
