@@ -1,6 +1,6 @@
 // Writes web/model/schema.d.ts, the types of the OpenAPI document, from which the page takes the shapes of answers. Skips
 // the work when the file is newer than the routes and their schemas. Run by `npm run check`.
-import { existsSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { registerHooks } from 'node:module'
@@ -74,6 +74,6 @@ const platform = {
   },
 }
 
-// The routes import the code of isolates, which a fresh clone does not have yet.
-if (!existsSync(join(root, 'src/backends/dist'))) await import('./build-isolate.mjs')
+// The routes import the code of isolates, which a fresh clone does not have yet, and an older one not of every isolate.
+await import('./build-isolate.mjs')
 if (age(output) <= Math.max(...sources.map(age))) await write()

@@ -7,7 +7,7 @@ import { beginNested, endNested } from '#agent/loop/nested.ts'
 import type { ApprovalDecision } from '#agent/core/permission/approval.ts'
 import { errorResult, type ToolMessage, textIn } from '#agent/core/message.ts'
 import type { View } from '#agent/core/ports.ts'
-import { maskSecretsInValue, maskSecrets } from '#agent/core/secrets/mask-secrets.ts'
+import { maskSecretsInValue } from '#agent/core/secrets/mask-secrets.ts'
 import type { NestedRequest, Programs } from '#agent/core/tool.ts'
 import { type Commit, addDecision, type NestedCall, type ToolCall, type Turn } from '#agent/core/turn.ts'
 import { joinMarks, type Marks, noMarks } from '#agent/core/marks.ts'
@@ -68,7 +68,8 @@ async function dispatchNested(request: NestedRequest, options: DispatchOptions, 
   const call: ToolCall = { id, name: tool.name, input, effect: tool.effect, state: 'running', since }
   const spent = log.explainLimit(tool.name)
   if (spent !== undefined) return errorResult(call, spent)
-  log.started(parent, { id, name: tool.name, input: truncateTexts(maskSecretsInValue(input)), since })
+  const redactValue = options.redactor?.().redactValue ?? maskSecretsInValue
+  log.started(parent, { id, name: tool.name, input: truncateTexts(redactValue(input)), since })
   const message = await dispatchOne(call, nestedOptions(options, signal, parent), log)
   log.ended(parent, id, message)
   return message
@@ -116,10 +117,9 @@ function withoutWaiting(permitted: PermissionResult, name: string): PermissionRe
   }
 }
 
-/** Truncates long texts: the record only shows what was called. */
+/** Truncates long texts, which are masked: the record only shows what was called. */
 function truncateTexts(value: unknown): unknown {
-  if (typeof value === 'string')
-    return value.length > maxTextChars ? `${maskSecrets(value).slice(0, maxTextChars)}…` : value
+  if (typeof value === 'string') return value.length > maxTextChars ? `${value.slice(0, maxTextChars)}…` : value
   if (Array.isArray(value)) return value.slice(0, 20).map(truncateTexts)
   if (typeof value !== 'object' || value === null) return value
   return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, truncateTexts(item)]))

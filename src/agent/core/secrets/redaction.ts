@@ -28,15 +28,24 @@ const mask = '***'
 /** Shorter values would mask ordinary words. */
 const minExactChars = 8
 const maxValues = 2_000
+/** Shorter ends of a value tell too little of it, and stand in ordinary text. */
+const minRestChars = 4
+const maxRests = 50
 /** The longest text that a stream keeps. Private keys have up to 13 KB. */
 const maxHeldChars = 32_768
 
 type SecretSpan = readonly [start: number, end: number]
 
 export function createRedactor(secrets: Iterable<string>): Redactor {
-  const needles = listForms(secrets)
+  const values = [...secrets].slice(0, maxValues).filter(({ length }) => length >= minExactChars)
+  const needles = listForms(values)
+  const rests = listRests(values)
   const all = [...identifiableFormats, ...namedFormats]
-  const findValues = (text: string) => [...findExact(text, needles), ...findWrapped(text, needles)]
+  const findValues = (text: string) => [
+    ...findExact(text, needles),
+    ...findWrapped(text, needles),
+    ...(text.includes(mask) ? findExact(text, rests) : []),
+  ]
   const find = (text: string) => [...findValues(text), ...findFormats(text, all)]
   const redact = (text: string) => replaceSpans(text, find(text))
   return {
@@ -52,15 +61,30 @@ export function createRedactor(secrets: Iterable<string>): Redactor {
 type Needle = { readonly text: string; readonly hasBitsBefore?: boolean; readonly hasBitsAfter?: boolean }
 
 /** Lists the secrets as they may appear in text: plain, escaped for JSON and URLs, in hex, and within base64. Longest first. */
-function listForms(secrets: Iterable<string>): readonly Needle[] {
+function listForms(secrets: readonly string[]): readonly Needle[] {
   const forms = new Map<string, Needle>()
-  for (const secret of [...secrets].slice(0, maxValues))
-    if (secret.length >= minExactChars) {
-      const hex = [...new TextEncoder().encode(secret)].map((byte) => byte.toString(16).padStart(2, '0')).join('')
-      const texts = [secret, JSON.stringify(secret).slice(1, -1), hex, hex.toUpperCase(), ...encodeForUrl(secret)]
-      for (const form of [...encodeBase64(secret), ...texts.map((text) => ({ text }))]) forms.set(form.text, form)
-    }
+  for (const secret of secrets) {
+    const hex = [...new TextEncoder().encode(secret)].map((byte) => byte.toString(16).padStart(2, '0')).join('')
+    const texts = [secret, escapeForJson(secret), hex, hex.toUpperCase(), ...encodeForUrl(secret)]
+    for (const form of [...encodeBase64(secret), ...texts.map((text) => ({ text }))]) forms.set(form.text, form)
+  }
   return [...forms.values()].toSorted((one, other) => other.text.length - one.text.length)
+}
+
+const escapeForJson = (text: string): string => JSON.stringify(text).slice(1, -1)
+
+/**
+ * Lists the ends of secrets behind a mask. A text may have been masked by formats alone before, and a format ends at
+ * characters that a value may have.
+ */
+function listRests(secrets: readonly string[]): readonly Needle[] {
+  const rests = new Set<string>()
+  for (const secret of secrets)
+    for (const { index } of [...secret.matchAll(/[^A-Za-z0-9]/g)].slice(0, maxRests)) {
+      const rest = secret.slice(index)
+      if (index > 0 && rest.length >= minRestChars) rests.add(mask + rest).add(mask + escapeForJson(rest))
+    }
+  return [...rests].map((text) => ({ text })).toSorted((one, other) => other.text.length - one.text.length)
 }
 
 /** Encoders differ in the slash, the space, the case of digits, and six marks that they may leave as they are. */

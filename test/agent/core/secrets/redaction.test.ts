@@ -2,6 +2,7 @@
 
 import { describe, expect, it } from 'vitest'
 import { createRedactor, redactJson } from '#agent/core/secrets/redaction.ts'
+import { maskSecrets } from '#agent/core/secrets/mask-secrets.ts'
 import { identifiableFormats, namedFormats } from '#agent/core/secrets/secret-formats.ts'
 
 /** Deterministic characters with digits, upper and lower case. */
@@ -366,6 +367,28 @@ describe('each pattern takes linear time', () => {
       return [Math.round(performance.now() - start), seeds[at]] as const
     })
     expect(times.filter(([ms]) => ms > 400)).toEqual([])
+  })
+})
+
+describe('a text that was masked by formats alone', () => {
+  it.each(['aB3$x9&Kd 7=Wm%pT~Y9', "p4ss;word'with quotes", 'left right"and more', 'a1b2c3d4, e5f6'])(
+    'has no end of %s',
+    (value) => {
+      const { redact } = createRedactor([value])
+      for (const text of [
+        `MY_TOKEN=${value}`,
+        `{"MY_TOKEN": ${JSON.stringify(value)}}`,
+        `export API_KEY=${value}\nok`,
+      ]) {
+        const shown = redact(maskSecrets(text))
+        for (let at = 0; at + 4 <= value.length; at++) expect(shown).not.toContain(value.slice(at))
+      }
+    },
+  )
+
+  it('keeps what stands behind a mask', () => {
+    const { redact } = createRedactor(['aB3$x9&Kd 7=Wm%pT~Y9'])
+    expect(redact('TOKEN=***&limit=9, and *** 7')).toBe('TOKEN=***&limit=9, and *** 7')
   })
 })
 
