@@ -1,6 +1,8 @@
 /** Serves `/api/channels`: the tenant's connections to messaging platforms. No response contains a secret. */
 
 import * as z from 'zod'
+import type { Channel } from '#channels/channel.ts'
+import { listPlatforms, loadChannel } from '#channels/channels.ts'
 import { channelSettings, settingsChange, writableSettings } from '#channels/settings.ts'
 import type { Connection } from '#db/channel-connections.ts'
 import {
@@ -151,7 +153,6 @@ export const channelRoutes = [
     summary: 'Messaging platforms, with the secrets and settings that a connection to each needs',
     responses: ok('The platforms', z.object({ data: z.array(platformShape) })),
     handle: async () => {
-      const { listCatalogue } = await import('../connections/platform-catalogue.ts')
       return Response.json({ data: await listCatalogue() })
     },
   }),
@@ -221,3 +222,31 @@ export const channelRoutes = [
     update: async (call, status) => view(await setChannelStatus(call, status)),
   }),
 ]
+
+/** Loads the code of every platform. Only set-up pages ask. */
+async function listCatalogue() {
+  const channels = await Promise.all(listPlatforms().map(loadChannel))
+  return channels.flatMap((channel) => (channel ? [describePlatform(channel)] : []))
+}
+
+const describePlatform = ({
+  platform,
+  name: title,
+  secrets,
+  needsAddress,
+  ownSettings = [],
+  poll,
+  openSocket,
+}: Channel) => ({
+  platform,
+  name: title,
+  delivery: ['webhook', ...(poll ? ['polling'] : []), ...(openSocket ? ['socket'] : [])],
+  secrets: Object.entries(secrets).map(([key, { hint, isGenerated, for: delivery }]) => ({
+    name: key,
+    required: !isGenerated && delivery !== 'socket',
+    hint,
+    ...(delivery && { delivery }),
+  })),
+  settings: [...(needsAddress ? ['address'] : []), ...ownSettings],
+  guide: `/docs/${platform.replaceAll('_', '-')}.html`,
+})
