@@ -3,6 +3,7 @@
 import type { Observer } from '#agent/core/hook.ts'
 import type { SecretOwner } from '#durable/platform/seal.ts'
 import { tenantStub } from '#durable/platform/addresses.ts'
+import { callLoaded, type LoadedCalls } from '../loaded-part.ts'
 import type { OutgoingRows } from './outgoing-rows.ts'
 
 export type OutgoingConfig = {
@@ -72,17 +73,5 @@ const methods = [
 ] as const
 export type OutgoingMethod = (typeof methods)[number]
 
-type Calls = {
-  [Name in OutgoingMethod]: OutgoingRows[Name] extends (...args: infer Args) => infer Answer
-    ? (...args: Args) => Promise<Awaited<Answer>>
-    : never
-}
-
-/** The types of calls between objects do not cover JSON of unknown shape. */
-export const outgoingOf = (env: Env, tenantId: string): Calls =>
-  Object.fromEntries(
-    methods.map((method) => [
-      method,
-      (...args: readonly unknown[]) => tenantStub(env, tenantId).outgoing.run(method, args as never),
-    ]),
-  ) as unknown as Calls
+export const outgoingOf = (env: Env, tenantId: string): LoadedCalls<OutgoingRows, OutgoingMethod> =>
+  callLoaded(methods, () => tenantStub(env, tenantId).outgoing)

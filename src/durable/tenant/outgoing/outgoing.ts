@@ -1,5 +1,6 @@
 /** Reaches the rows of outgoing webhooks (outgoing-rows.ts), whose code is loaded with the first call or delivery. */
 
+import type { Authority } from '#agent/core/permission/authority.ts'
 import type { ScheduledPart } from '#durable/platform/part-schedule.ts'
 import { TenantPart } from '../tenant-part.ts'
 import type { OutgoingOptions, OutgoingRows } from './outgoing-rows.ts'
@@ -34,13 +35,14 @@ export class TenantOutgoing extends TenantPart {
     wake: async (now) => (await this.#load()).send(now),
   }
 
-  /** Every method checks the authority, which is its first argument. */
-  async run(method: OutgoingMethod, given: unknown[]): Promise<unknown> {
+  /** The methods check further scopes. */
+  async run(authority: Authority, method: OutgoingMethod, given: unknown[]): Promise<unknown> {
+    this.requireOwn(authority)
     const hadHooks = this.#options.values.get(wantedName) !== undefined
     if (!hadHooks && method !== 'create') return answersWithout[method]
     const rows = await this.#load()
     const call = rows[method] as (...args: readonly unknown[]) => unknown
-    return call.apply(rows, given)
+    return call.call(rows, authority, ...given)
   }
 
   async #load(): Promise<OutgoingRows> {

@@ -1,9 +1,9 @@
 /** Describes a stored plugin of a tenant, and addresses the part of the tenant's object that stores it. */
 
-import type { Authority } from '#agent/core/permission/authority.ts'
 import type { PluginGrants, PluginManifest } from '#agent/plugins/plugin.ts'
 import type { SealedSecrets } from '#durable/platform/tenant-secrets.ts'
 import { tenantStub } from '#durable/platform/addresses.ts'
+import { callLoaded, type LoadedCalls } from '../loaded-part.ts'
 import type { PluginRows } from './plugin-rows.ts'
 
 /** The part of a plugin that a person approves. */
@@ -73,18 +73,5 @@ const methods = [
 ] as const
 export type PluginMethod = (typeof methods)[number]
 
-type Calls = {
-  [Name in PluginMethod]: PluginRows[Name] extends (...args: infer Args) => infer Answer
-    ? (...args: Args) => Promise<Answer>
-    : never
-}
-
-/** The types of calls between objects do not cover JSON of unknown shape. */
-export const pluginsOf = (env: Env, tenantId: string): Calls =>
-  Object.fromEntries(
-    methods.map((method) => [
-      method,
-      (authority: Authority, ...args: readonly unknown[]) =>
-        tenantStub(env, tenantId).plugins.run(authority, method, args as never),
-    ]),
-  ) as unknown as Calls
+export const pluginsOf = (env: Env, tenantId: string): LoadedCalls<PluginRows, PluginMethod> =>
+  callLoaded(methods, () => tenantStub(env, tenantId).plugins)
