@@ -307,7 +307,8 @@ export class PluginRows extends TenantPart {
   }
 
   #changed(): void {
-    this.#options.values.set(versionName, (this.#version ?? 0) + 1)
+    // An object that was restored has an older version than isolates may remember.
+    this.#options.values.set(versionName, Math.max((this.#version ?? 0) + 1, clock.now()))
   }
 
   #audit(authority: Authority, kind: AuditAction, subject: string, details?: Readonly<Record<string, unknown>>): void {
