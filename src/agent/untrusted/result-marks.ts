@@ -3,7 +3,7 @@
  * and the marks of files that the call has changed follow from it.
  */
 
-import { allMarks, foreignMarks, joinMarks, type Marks, noMarks, privateMarks } from '#agent/core/marks.ts'
+import { allMarks, foreignMarks, holdsBoth, joinMarks, type Marks, noMarks, privateMarks } from '#agent/core/marks.ts'
 import { callsIn, type Message, type ToolMessage } from '#agent/core/message.ts'
 
 export type MarkedCall = {
@@ -94,14 +94,25 @@ export function readText(input: unknown, name: string): string {
 
 /** Returns what a model reads with these messages. Undone messages are not among them. */
 export function marksOfMessages(messages: readonly Message[]): Marks {
-  const inputs = new Map<string, unknown>()
-  let marks = noMarks
-  for (const message of messages) {
-    if (message.role === 'assistant') for (const call of callsIn(message)) inputs.set(call.id, call.input)
-    marks = joinMarks(marks, marksOfMessage(message, message.role === 'tool' ? inputs.get(message.callId) : undefined))
-    if (marks.isForeign && marks.isPrivate) break
+  const reader = new MarksReader()
+  for (const message of messages) reader.read(message)
+  return reader.marks
+}
+
+/** Joins the marks of messages in the order in which a model reads them. */
+export class MarksReader {
+  marks: Marks = noMarks
+  /** Of calls whose results are still to come. */
+  readonly #inputs = new Map<string, unknown>()
+
+  read(message: Message): void {
+    if (holdsBoth(this.marks)) return
+    if (message.role === 'assistant') for (const call of callsIn(message)) this.#inputs.set(call.id, call.input)
+    const input = message.role === 'tool' ? this.#inputs.get(message.callId) : undefined
+    const marks = marksOfMessage(message, input)
+    if (marks.isForeign !== this.marks.isForeign || marks.isPrivate !== this.marks.isPrivate)
+      this.marks = joinMarks(this.marks, marks)
   }
-  return marks
 }
 
 /** `input`: of the call that a result belongs to, for results that are older than marks. */

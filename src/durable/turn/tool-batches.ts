@@ -4,7 +4,7 @@ import { historyDb } from '#db/shards/sharded-database.ts'
 import { log } from '#agent/core/log.ts'
 import { type Authority, historyReach } from '#agent/core/permission/authority.ts'
 import { allMarks } from '#agent/core/marks.ts'
-import type { Message, ToolMessage } from '#agent/core/message.ts'
+import type { ToolMessage } from '#agent/core/message.ts'
 import { redactJson } from '#agent/core/secrets/redaction.ts'
 import type { Settings } from '#agent/core/settings.ts'
 import type { Result, ToolCall } from '#agent/core/turn.ts'
@@ -59,8 +59,8 @@ export type BatchRunOptions = Pick<PermissionContext, 'policy' | 'judge'> & {
   readonly resultLimits: ResultLimits
   /** The run that makes the calls. */
   readonly runId: string
-  /** The messages that the model has read. */
-  readonly transcript: readonly Message[]
+  /** What the model has read, as `ReadingRun` has it. */
+  readonly read: ReadingRun['read']
   /** Publishes what running calls print. */
   readonly onProgress: (progress: CallProgress) => void
   /** Whether the model of the turn reads images. */
@@ -99,7 +99,7 @@ export class ToolBatches {
       scope,
       signal,
       runId,
-      transcript,
+      read,
       programs,
       seesImages,
       earlierResults,
@@ -115,7 +115,7 @@ export class ToolBatches {
       historyReach(authority),
     )
     const services = { ...this.#services.all, history }
-    const marks = this.marks({ id: runId, authority, transcript })
+    const marks = this.marks({ id: runId, authority, read })
     this.#services.begin(runId)
     this.#hints.begin(runId)
     const { backend, shell } = services

@@ -1,7 +1,6 @@
 /** Creates the state machine of a session: the pure loop with the session's store, effects and view. */
 
 import { hasPdf, takesPdfs } from '#agent/providers/shared/pdf.ts'
-import { readMessages } from './turn-marks.ts'
 import type { Machine } from '#agent/loop/drive.ts'
 import type { View } from '#agent/core/ports.ts'
 import type { Turn } from '#agent/core/turn.ts'
@@ -165,7 +164,7 @@ const createToolEffects = (session: TurnSession, routesOf: (turn: Turn) => reado
       scope: turnScope(session),
       signal: session.driver.abortable().signal,
       runId: session.store.turn().id,
-      transcript: readMessages(session),
+      read: session.store.contextEntries(),
       earlierResults: settledResults(session.store.turn()),
       resultLimits: getResultLimits(windowOf(session, routesOf(session.store.turn()))),
       seesImages: seesImages(session, routesOf(session.store.turn())),

@@ -157,7 +157,7 @@ export async function obey(
     // Opened for each batch, as after an eviction.
     const marks = openMarkLog(
       { meta: () => meta, updateMeta: (change) => (meta = { ...meta, ...change }) },
-      { id: `run-${run}`, authority, transcript },
+      { id: `run-${run}`, authority, read: transcript.map((message) => ({ message })) },
     )
     transcript = [...transcript, messageOf(`c${at}`, name, input)]
     const approvals = { mode, rules: [], grants: [], decisions: [], ...policy }

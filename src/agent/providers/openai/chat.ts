@@ -79,9 +79,18 @@ const markWindow = 4
 const isMarkable = (message: Message | undefined): boolean =>
   message?.content.some((part) => part.type === 'text' && /\S/.test(part.text)) ?? false
 
+/**
+ * The JSON before the conversation, in parts. Steps of a turn have equal parts, and a part that is the same string is
+ * compared at no cost, while joining them would copy all schemas for every request.
+ */
+type RequestHead = readonly string[]
+
+const isSameHead = (one: RequestHead, other: RequestHead): boolean =>
+  one.length === other.length && one.every((part, at) => part === other[at])
+
 /** The bytes of the messages that cannot change any more, up to `messageCount`. */
 type ChatPrefix = {
-  readonly head: string
+  readonly head: RequestHead
   readonly style: RenderStyle
   readonly bytes: Utf8Builder
   messageCount: number
@@ -89,7 +98,7 @@ type ChatPrefix = {
 const stablePrefixes = new PrefixCache<ChatPrefix>()
 
 type ChatPrefixParts = {
-  readonly head: string
+  readonly head: RequestHead
   readonly style: RenderStyle
   readonly transcript: readonly Message[]
   readonly stableCount: number
@@ -98,9 +107,9 @@ type ChatPrefixParts = {
 function encodeStablePrefix({ head, style, transcript, stableCount }: ChatPrefixParts): ChatPrefix {
   let prefix = stablePrefixes.get(transcript)
   let first = ''
-  if (prefix?.head !== head || prefix.style !== style || prefix.messageCount > stableCount) {
+  if (!prefix || !isSameHead(prefix.head, head) || prefix.style !== style || prefix.messageCount > stableCount) {
     prefix = { head, style, bytes: new Utf8Builder(), messageCount: 0 }
-    first = head
+    first = head.join('')
   }
   let batch = [first]
   let batchChars = 0
@@ -122,19 +131,37 @@ const maxBatchChars = 256 * 1024
 
 // Renders everything before the conversation in a chat completion: model, tools, options and system message.
 
-/** Returns unfinished JSON that ends after the system message. */
-function renderChatHead(request: ModelRequest, quirks: Quirks, style: RenderStyle): string {
+/** Returns the parts of unfinished JSON that ends after the system message. */
+function renderChatHead(request: ModelRequest, quirks: Quirks, style: RenderStyle): RequestHead {
   const isWhole = request.repairs?.stream === 'off'
   const streaming = isWhole ? { stream: false } : { stream: true, stream_options: { include_usage: true } }
   const head = JSON.stringify({ model: request.model, ...streaming })
-  const offered = selectServerSearch(request, quirks, 'openai-chat')
-  const rendered = [
-    ...offered.tools.map(createToolRenderer(request, quirks)),
-    ...(offered.hasServerSearch ? ['{"type":"openrouter:web_search"}'] : []),
-  ]
-  const tools = rendered.length ? `,"tools":[${rendered.join(',')}]` : ''
   const more = stringifyWellFormed({ ...renderOptions(request, quirks), ...quirks.body }).slice(1, -1)
-  return `${head.slice(0, -1)}${tools}${more && `,${more}`},"messages":[${renderSystem(request, quirks, style)}`
+  return [
+    head.slice(0, -1),
+    ...renderTools(request, quirks),
+    `${more && `,${more}`},"messages":[`,
+    renderSystem(request, quirks, style),
+  ]
+}
+
+/** By the list of tools, which the steps of a turn share. */
+const renderedTools: Readonly<Record<SchemaVariant, WeakMap<ModelRequest['tools'], string>>> = {
+  whole: new WeakMap(),
+  plain: new WeakMap(),
+  gemini: new WeakMap(),
+}
+
+function renderTools(request: ModelRequest, quirks: Quirks): RequestHead {
+  const { tools, hasServerSearch } = selectServerSearch(request, quirks, 'openai-chat')
+  const variant = request.repairs?.schemas ?? quirks.schemas ?? 'whole'
+  let text = renderedTools[variant].get(tools)
+  if (text === undefined) {
+    text = tools.map((tool) => renderTool(tool, variant)).join(',')
+    renderedTools[variant].set(tools, text)
+  }
+  if (!hasServerSearch) return text ? [',"tools":[', text, ']'] : []
+  return [',"tools":[', text, `${text && ','}{"type":"openrouter:web_search"}]`]
 }
 
 function renderSystem(request: ModelRequest, quirks: Quirks, { shouldUseParts }: RenderStyle): string {
@@ -189,23 +216,20 @@ const schemaConverters: Readonly<Record<SchemaVariant, (schema: object) => objec
   gemini: toGeminiSchema,
 }
 
-function createToolRenderer({ repairs }: ModelRequest, { schemas }: Quirks): (tool: ToolSchema) => string {
-  const variant = repairs?.schemas ?? schemas ?? 'whole'
-  return (tool) => {
-    let text = toolCache[variant].get(tool)
-    if (text === undefined) {
-      const { name, description, inputSchema, strict } = tool
-      text = JSON.stringify({
-        type: 'function',
-        function: {
-          name: encodeToolName(name),
-          description,
-          parameters: schemaConverters[variant](inputSchema),
-          ...(strict && { strict }),
-        },
-      })
-      toolCache[variant].set(tool, text)
-    }
-    return text
+function renderTool(tool: ToolSchema, variant: SchemaVariant): string {
+  let text = toolCache[variant].get(tool)
+  if (text === undefined) {
+    const { name, description, inputSchema, strict } = tool
+    text = JSON.stringify({
+      type: 'function',
+      function: {
+        name: encodeToolName(name),
+        description,
+        parameters: schemaConverters[variant](inputSchema),
+        ...(strict && { strict }),
+      },
+    })
+    toolCache[variant].set(tool, text)
   }
+  return text
 }

@@ -4,14 +4,15 @@
  */
 
 import { holdsBoth, joinMarks, type Marks, noMarks } from '#agent/core/marks.ts'
-import type { Message, ToolMessage } from '#agent/core/message.ts'
+import type { Entry } from '#agent/core/history.ts'
+import type { ToolMessage } from '#agent/core/message.ts'
 import { type Authority, marksOfAuthority, withMarks } from '#agent/core/permission/authority.ts'
 import type { PromptRecord } from '#agent/core/prompt-layer.ts'
 import type { Services, Tool } from '#agent/core/tool.ts'
 import type { ToolCall } from '#agent/core/turn.ts'
 import type { KnownTexts } from '#agent/policy/approval/known-texts.ts'
 import type { EgressState } from '#agent/policy/approval/egress.ts'
-import { getResultMarks, getWriteReach, marksOfMessages, readText } from '#agent/untrusted/result-marks.ts'
+import { getResultMarks, getWriteReach, MarksReader, readText } from '#agent/untrusted/result-marks.ts'
 import type { LinkFilter } from '#agent/untrusted/link-filter.ts'
 import { type EgressPart, loadEgressPart, loadShellPolicy, readEgressPart } from '#backends/modules.ts'
 import type { SessionMetadata } from '#durable/storage/session-metadata.ts'
@@ -35,22 +36,26 @@ export type SettleMarks = (message: ToolMessage, reported: Marks) => Marks
 export type ReadingRun = {
   readonly id: string
   readonly authority: Authority
-  /** The messages that its model has read, as they were stored. */
-  readonly transcript: readonly Message[]
+  /** What its model has read, as it was stored. The array may grow. */
+  readonly read: readonly ReadEntry[]
 }
+
+/** Assembled messages are joined, and their marks and sources with them. So entries are read. */
+type ReadEntry = Pick<Entry, 'message'>
 
 type LogMetadata = {
   readonly meta: () => Pick<SessionMetadata, 'exposure' | 'fileMarks' | 'promptRecord'>
   readonly updateMeta: (change: Pick<SessionMetadata, 'exposure' | 'fileMarks'>) => void
 }
 
-export function openMarkLog(metadata: LogMetadata, { id: runId, authority, transcript }: ReadingRun): MarkLog {
+export function openMarkLog(metadata: LogMetadata, { id: runId, authority, read }: ReadingRun): MarkLog {
   const { meta, updateMeta } = metadata
   const stored = () => {
     const { exposure } = meta()
     return exposure?.runId === runId ? exposure : { runId }
   }
-  const before = joinMarks(marksOfMessages(transcript), marksOfAuthority(authority), marksOfPrompt(meta().promptRecord))
+  const readCount = read.length
+  const before = joinMarks(marksOfEntries(read), marksOfAuthority(authority), marksOfPrompt(meta().promptRecord))
   const files = openFileMarks(metadata)
   const recent: ToolMessage[] = []
   let texts: KnownTexts | undefined
@@ -63,7 +68,7 @@ export function openMarkLog(metadata: LogMetadata, { id: runId, authority, trans
   }
   const collect = (part: EgressPart | undefined): KnownTexts => {
     if (!part) throw new Error('The part for what leaves is not loaded.')
-    return (texts ??= part.collectTexts([...transcript, ...recent]))
+    return (texts ??= part.collectTexts([...read.slice(0, readCount).map(({ message }) => message), ...recent]))
   }
   const take = (host: string, most: number) => {
     const known = stored()
@@ -102,6 +107,16 @@ export function openMarkLog(metadata: LogMetadata, { id: runId, authority, trans
       }
     },
   }
+}
+
+const readers = new WeakMap<readonly ReadEntry[], { readonly reader: MarksReader; count: number }>()
+
+/** Each step of a turn asks, so only entries that were added since are read. */
+function marksOfEntries(read: readonly ReadEntry[]): Marks {
+  let known = readers.get(read)
+  if (!known || known.count > read.length) readers.set(read, (known = { reader: new MarksReader(), count: 0 }))
+  for (; known.count < read.length; known.count++) known.reader.read((read[known.count] as ReadEntry).message)
+  return known.reader.marks
 }
 
 /** Of the layers that hold memory and files. A record that is older than marks tells only which layers there are. */

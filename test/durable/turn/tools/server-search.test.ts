@@ -25,7 +25,7 @@ function open(settings: Settings, by: Authority = ownerAuthority()) {
     toolRuntime: { marks },
   } as unknown as TurnSession
   const search = createServerSearch(session)
-  return { search, turn, marks: () => marks({ id: 'run-1', authority: by, transcript: [] }) }
+  return { search, turn, marks: () => marks({ id: 'run-1', authority: by, read: [] }) }
 }
 
 const native: Settings = { web: { backend: 'native' } }
