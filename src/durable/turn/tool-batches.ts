@@ -99,7 +99,7 @@ export class ToolBatches {
       scope,
       signal,
       runId,
-      read,
+      read: entries,
       programs,
       seesImages,
       earlierResults,
@@ -115,7 +115,7 @@ export class ToolBatches {
       historyReach(authority),
     )
     const services = { ...this.#services.all, history }
-    const marks = this.marks({ id: runId, authority, read })
+    const marks = this.marks({ id: runId, authority, read: entries })
     this.#services.begin(runId)
     this.#hints.begin(runId)
     const { backend, shell } = services

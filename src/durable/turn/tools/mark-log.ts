@@ -48,14 +48,14 @@ type LogMetadata = {
   readonly updateMeta: (change: Pick<SessionMetadata, 'exposure' | 'fileMarks'>) => void
 }
 
-export function openMarkLog(metadata: LogMetadata, { id: runId, authority, read }: ReadingRun): MarkLog {
+export function openMarkLog(metadata: LogMetadata, { id: runId, authority, read: entries }: ReadingRun): MarkLog {
   const { meta, updateMeta } = metadata
   const stored = () => {
     const { exposure } = meta()
     return exposure?.runId === runId ? exposure : { runId }
   }
-  const readCount = read.length
-  const before = joinMarks(marksOfEntries(read), marksOfAuthority(authority), marksOfPrompt(meta().promptRecord))
+  const readCount = entries.length
+  const before = joinMarks(marksOfEntries(entries), marksOfAuthority(authority), marksOfPrompt(meta().promptRecord))
   const files = openFileMarks(metadata)
   const recent: ToolMessage[] = []
   let texts: KnownTexts | undefined
@@ -68,7 +68,7 @@ export function openMarkLog(metadata: LogMetadata, { id: runId, authority, read 
   }
   const collect = (part: EgressPart | undefined): KnownTexts => {
     if (!part) throw new Error('The part for what leaves is not loaded.')
-    return (texts ??= part.collectTexts([...read.slice(0, readCount).map(({ message }) => message), ...recent]))
+    return (texts ??= part.collectTexts([...entries.slice(0, readCount).map(({ message }) => message), ...recent]))
   }
   const take = (host: string, most: number) => {
     const known = stored()
