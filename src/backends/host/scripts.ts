@@ -200,6 +200,21 @@ ${removeFolders([at])}`
 export const stopCommand = (at: string): string =>
   `${killScope}mkdir -p ${quote(at)}; : > ${quote(at)}/stop; p=$(cat ${quote(at)}/pid 2>/dev/null) && endScope ${scopeArguments(at)} "$p"; :`
 
+/** Prints how many processes were killed for lack of memory: in the control group, else on the whole host. */
+const countMemoryKills = `memoryKills() { grep -hs '^oom_kill ' /sys/fs/cgroup/memory.events /sys/fs/cgroup/memory/memory.oom_control /proc/vmstat | head -n 1; }`
+
+/**
+ * Prints the reason why a job with exit code \`$c\` did not end by itself. A program that finds no space for its output fails
+ * by itself, so a full disk is the reason of a failure.
+ */
+const explainJobEnd = (at: string): string => `reasonOf() {
+if [ $c = 0 ]; then :; elif [ -e ${at}/killed ]; then echo stopped; elif [ -e ${at}/late ]; then echo timeout
+elif [ $c = 137 ] && [ "$(memoryKills)" != "$k0" ]; then echo memory
+elif ! { printf %65536s > ${at}/full; } 2>/dev/null; then echo disk; fi; rm -f ${at}/full; }`
+
+/** Bytes that are reserved for the exit code, which has to be written on a full disk, too. */
+const exitBytes = 63
+
 /**
  * Starts a job and prints its process id. A job is a folder with the files pid, in, out and exit. A child process keeps
  * its input pipe open, else the input would end at once. `;` and not `&&` before setsid, else a subshell waits for it.
@@ -215,7 +230,10 @@ export function startJob(
     `cd -- ${quote(options.cwd)} || exit ${noDirectoryCode}`,
     `eval ${quote(text)}`,
   ].join('\n')
-  const watch = `${killScope}trap : TERM INT HUP
+  const watch = `${killScope}${countMemoryKills}
+${explainJobEnd(at)}
+trap : TERM INT HUP
+printf '%${exitBytes}s\\n' > ${at}/exit.new; k0=$(memoryKills)
 t0=\${EPOCHREALTIME/./}
 read -r s < /proc/$$/stat; echo "$s" > ${at}/stat
 mkfifo -m 600 ${at}/in
@@ -232,7 +250,7 @@ kill -KILL -- -$p 2>/dev/null; kill -KILL $h 2>/dev/null
 e=$(( (\${EPOCHREALTIME/./} - t0) / 1000 ))
 [ $c != 137 ] || { [ ! -e ${at}/killed ] && [ $e -lt ${options.timeoutMs} ]; } || killScope ${scopeArguments(at)} KILL
 [ -e ${at}/killed ] || [ $c != 137 ] || [ $e -lt ${options.timeoutMs} ] || c=124
-echo $c > ${at}/exit.new; mv ${at}/exit.new ${at}/exit`
+printf '%-${exitBytes}s\\n' "$c $(reasonOf)" 1<> ${at}/exit.new; mv ${at}/exit.new ${at}/exit`
   return `mkdir -p ${quote(at.slice(0, at.lastIndexOf('/')))}; mkdir ${quote(at)} 2>/dev/null || { cat ${quote(at)}/pid 2>/dev/null; exit 0; }
 : > ${quote(at)}/out; setsid bash -c ${quote(watch)} > /dev/null 2>&1 < /dev/null &
 for i in {1..100}; do cat ${quote(at)}/pid 2>/dev/null && exit 0; sleep 0.05; done`
@@ -254,7 +272,7 @@ exit $c`
 /** `kill -0` would report an unreaped zombie as running; start times distinguish a process from one with a reused id. */
 export const readJobState = (at: string): string => `D=${quote(at)}; [ -d "$D" ] || { echo missing; exit 0; }
 for i in 1 2; do
-  [ -e "$D/exit" ] && { echo "exited $(cat "$D/exit")"; exit 0; }
+  [ -e "$D/exit" ] && { echo "exited $(( $(date +%s%3N) - $(date -r "$D/exit" +%s%3N) )) $(cat "$D/exit")"; exit 0; }
   read -r s 2>/dev/null < "$D/stat" && read -r n 2>/dev/null < "/proc/\${s%% *}/stat" && {
     a=(\${s##*) }); b=(\${n##*) })
     [ "\${a[19]}" = "\${b[19]}" ] && [ "\${b[0]}" != Z ] && [ "\${b[0]}" != X ] && { echo running; exit 0; }
@@ -272,7 +290,7 @@ killScope ${scopeArguments(at)} TERM; kill -TERM -- -"$p" 2>/dev/null
 for i in 1 2 3 4 5 6 7 8 9 10; do [ -e "$D/exit" ] && break; sleep 0.1; done
 endScope ${scopeArguments(at)} "$p"
 for i in 1 2 3 4 5 6 7 8 9 10; do [ -e "$D/exit" ] && exit 0; sleep 0.1; done
-echo 137 > "$D/exit"`
+echo '137 stopped' > "$D/exit"`
 
 /** Exit codes when a path is a folder, or something else that is no file: a pipe would block, a device may never end. */
 export const directoryCode = 21

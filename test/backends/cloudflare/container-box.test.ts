@@ -451,7 +451,7 @@ describe('a command in a container', () => {
     const { backend } = open('sdk')
     await backend.jobs?.start('j', 'kill -KILL $$', { timeoutMs: 60_000 })
     await until(async () => (await backend.jobs?.state('j'))?.at !== 'running')
-    expect(await backend.jobs?.state('j')).toEqual({ at: 'exited', exitCode: 137 })
+    expect(await backend.jobs?.state('j')).toMatchObject({ at: 'exited', exitCode: 137 })
   })
 })
 
@@ -492,6 +492,22 @@ describe.each(apis)('a full disk, with the API %s,', (api) => {
     expect([engine.starts, engine.kills, engine.destroyed]).toEqual([1, 0, 0])
     const own = await backend.exec(`ls -d ${engine.state}/x-* | wc -l`, T)
     expect(own.stdout).toBe('1\n')
+  })
+})
+
+describe.each(apis)('a job that fills the disk, with the API %s,', (api) => {
+  it('ends with its own code and the reason, and once', async ({ skip }) => {
+    const { backend, engine } = open(api)
+    skip(!engine.limitDisk('size=4m'), 'This process may not mount a disk.')
+    await backend.exec('true', T)
+    await backend.jobs?.start('fills', 'sleep 0.3; head -c 50000000 /dev/zero > big; exit 5', { timeoutMs: 60_000 })
+    await until(async () => (await backend.jobs?.state('fills'))?.at !== 'running')
+    expect(await backend.jobs?.state('fills')).toMatchObject({ at: 'exited', exitCode: 5, reason: 'disk' })
+    await backend.exec('rm big', T)
+    expect(await backend.jobs?.state('fills')).toMatchObject({ at: 'exited', exitCode: 5, reason: 'disk' })
+    await backend.jobs?.start('fails', 'exit 5', { timeoutMs: 60_000 })
+    await until(async () => (await backend.jobs?.state('fails'))?.at !== 'running')
+    expect(await backend.jobs?.state('fails')).not.toHaveProperty('reason')
   })
 })
 
