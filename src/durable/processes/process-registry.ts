@@ -117,6 +117,14 @@ export class SessionProcesses implements Processes {
     return this.#rows.all().map(viewOf)
   }
 
+  /** Lists the ids of the processes that run on this backend. */
+  listOn(kind: BackendKind): readonly string[] {
+    return this.#rows
+      .all()
+      .filter((row) => row.kind === kind && isRunning(row))
+      .map(({ id }) => id)
+  }
+
   find(id: string): ProcessLookup {
     return findRow(this.#rows.all(), id)
   }
