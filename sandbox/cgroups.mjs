@@ -2,7 +2,16 @@
 // group holds everything that the server runs, with one group per tenant inside, and one per workspace inside of that.
 // Tenants have the same weight, so busy ones share the processors equally.
 
-import { existsSync, mkdirSync, readFileSync, readdirSync, rmdirSync, statSync, utimesSync, writeFileSync } from 'node:fs'
+import {
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  readdirSync,
+  rmdirSync,
+  statSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs'
 import { dirname, join } from 'node:path'
 
 const period = 100_000
@@ -52,7 +61,8 @@ function version2({ limits, mount, ...options }) {
       // The group of a workspace has processes, so it can have no controlled groups below.
       if (!processes) write(folder, 'cgroup.subtree_control', '+memory +pids +cpu')
     }
-    return groups({ level: 'cgroup2', bases: [base], set: [set], levels: levelsOf(limits), ...options })
+    const names = { level: 'cgroup2', eventsFile: 'memory.events' }
+    return groups({ ...names, bases: [base], set: [set], levels: levelsOf(limits), ...options })
   } catch {
     return undefined // for example in a container without delegation, or without write access
   }
@@ -80,13 +90,20 @@ function version1({ limits, mount, ...options }) {
       const below = join(mount, name, own.get(name) ?? '/')
       return existsSync(below) ? below : join(mount, name)
     })
-    return groups({ level: 'cgroup1', bases, set: Object.values(settings), levels: levelsOf(limits), ...options })
+    return groups({
+      level: 'cgroup1',
+      eventsFile: 'memory.oom_control',
+      bases,
+      set: Object.values(settings),
+      levels: levelsOf(limits),
+      ...options,
+    })
   } catch {
     return undefined
   }
 }
 
-function groups({ level, bases, set, levels, removeGroup, now }) {
+function groups({ level, bases, set, levels, removeGroup, now, eventsFile }) {
   /** The path of the group of a workspace, from the outermost group on. */
   const pathOf = (name, tenant) => [`${prefix}sandboxes`, prefix + tenant, prefix + name]
 
@@ -103,6 +120,9 @@ function groups({ level, bases, set, levels, removeGroup, now }) {
       return join(folder, 'cgroup.procs')
     })
   }
+
+  /** The file of a workspace with the number of processes that were killed for lack of memory. */
+  const memoryEvents = (name, tenant = name) => join(bases[0], ...pathOf(name, tenant), eventsFile)
 
   function markUsed(folder) {
     const seconds = now() / 1_000
@@ -136,7 +156,7 @@ function groups({ level, bases, set, levels, removeGroup, now }) {
 
   // Fails now if any of this is not allowed.
   for (const file of enter(`probe-${process.pid}`)) removeGroup(dirname(file))
-  return { level, enter, sweep }
+  return { level, enter, sweep, memoryEvents }
 }
 
 const write = (folder, name, value) => writeFileSync(join(folder, name), String(value))

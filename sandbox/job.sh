@@ -1,9 +1,12 @@
 # Supervises one job. It outlives the server that started it, so its state is in files of its folder: stat and boot
 # (identity of this process), child (process group of the command), out, exit (the code, written by renaming; 124 on
-# timeout).
-# Usage: job.sh FOLDER SECONDS OUTPUT_BYTES COMMAND…     descriptors of the command: 4 its text, 5 its options
-folder=$1 seconds=$2 bytes=$3
-shift 3
+# timeout, and the reason if the job did not end by itself).
+# Usage: job.sh FOLDER SECONDS OUTPUT_BYTES EVENTS COMMAND…     descriptors of the command: 4 its text, 5 its options
+# EVENTS: the file that counts the processes of the workspace which were killed for lack of memory, or empty
+folder=$1 seconds=$2 bytes=$3 events=$4
+shift 4
+memory_kills() { [ -z "$events" ] || grep -hs '^oom_kill ' "$events"; }
+kills=$(memory_kills)
 exec 4< "$folder/command" 5< "$folder/options"
 rm -f "$folder/command" "$folder/options"
 read -r boot < /proc/sys/kernel/random/boot_id
@@ -30,10 +33,12 @@ mv "$folder/stat.new" "$folder/stat"
 # Not `wait -n`: it misses a child that ended before.
 wait $child
 code=$?
-[ -e "$folder/timeout" ] && code=124
+reason=
+[ $code = 137 ] && [ "$(memory_kills)" != "$kills" ] && reason=' memory'
+[ -e "$folder/timeout" ] && code=124 reason=' timeout'
 # Also kills remaining processes of the command. The id of its group cannot be reused while one of them lives.
 kill -KILL -- -$child 2> /dev/null
 kill -KILL -- $timer -$timer $holder 2> /dev/null
 wait $sink
-echo $code > "$folder/exit.new"
+echo "$code$reason" > "$folder/exit.new"
 mv "$folder/exit.new" "$folder/exit"

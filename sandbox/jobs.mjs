@@ -62,7 +62,8 @@ export function openJobs({ workspaces, sandbox, limits, tenants, slots }) {
     const line = commandLine({ ...where, env, cwd: absolute(request.cwd), ms, job: true })
     if (!(await claim(folder, { command: request.command, options: line.options })))
       return { created: false, ...(await stateOf(folder)), pid: await pidOf(folder) }
-    const words = [supervisor, folder, String(Math.ceil(ms / 1000)), String(limits.JOB_OUTPUT_BYTES)]
+    const events = sandbox.cgroups?.memoryEvents(name, where.tenant) ?? ''
+    const words = [supervisor, folder, String(Math.ceil(ms / 1000)), String(limits.JOB_OUTPUT_BYTES), events]
     const child = spawn('/bin/bash', [...words, line.file, ...line.args], {
       cwd: '/',
       env: line.env,
@@ -181,6 +182,7 @@ export function openJobs({ workspaces, sandbox, limits, tenants, slots }) {
   async function kill(name, id) {
     const { folder, state } = await required(name, id)
     if (state.at !== 'running') return { state }
+    await setReason(folder, 'stopped')
     // Repeated until the exit file exists, because at first a command is not yet in a group of its own.
     await waitForFile(folder, ['exit'], () => killChildOf(folder, 'child'))
     return stateOf(folder)
@@ -197,7 +199,7 @@ export function openJobs({ workspaces, sandbox, limits, tenants, slots }) {
       busy.add(name)
       if ((await workspaces.usedBytes(workspace, measureMaxAgeMs)) <= limits.DISK_BYTES) continue
       for (const { id } of running) {
-        await writeFile(join(folderOf(workspace, id), 'reason'), 'disk').catch(() => undefined)
+        await setReason(folderOf(workspace, id), 'disk')
         await kill(name, id)
       }
     }
@@ -220,6 +222,10 @@ export function openJobs({ workspaces, sandbox, limits, tenants, slots }) {
   }
 }
 
+/** The first reason for which a job was killed stays. */
+const setReason = (folder, reason) =>
+  writeFile(join(folder, 'reason'), reason, { flag: 'wx', mode: 0o600 }).catch(() => undefined)
+
 /** Process group of the command on this host; null when it could not be started. */
 const pidOf = async (folder) => Number(await textOf(join(folder, 'child'))) || null
 
@@ -236,8 +242,12 @@ async function stateOf(folder) {
 async function endOf(folder) {
   const code = await textOf(join(folder, 'exit'))
   if (!code) return undefined
-  const reason = await textOf(join(folder, 'reason'))
-  return { at: 'exited', exitCode: Number(code), ...(reason && { reason }) }
+  const { mtimeMs } = await stat(join(folder, 'exit'))
+  const endedMsAgo = Math.max(0, Math.round(Date.now() - mtimeMs))
+  const [exitCode, found] = code.split(' ')
+  // A job may have ended by itself when it was about to be killed.
+  const reason = (exitCode === '137' && (await textOf(join(folder, 'reason')))) || found
+  return { at: 'exited', exitCode: Number(exitCode), ...(reason && { reason }), endedMsAgo }
 }
 
 /** Returns the id of a job's supervisor, if the same process still lives: same boot, id and start time. */

@@ -180,7 +180,7 @@ export function conforms(name: string, withBackend: WithBackend, cases: Cases = 
       'continue after the call that started them, and report their exit code',
       async (jobs) => {
         await jobs.start('ends', 'echo one; sleep 0.1; echo two; exit 3', T)
-        expect(await ended(jobs, 'ends')).toEqual({ at: 'exited', exitCode: 3 })
+        expect(await ended(jobs, 'ends')).toMatchObject({ at: 'exited', exitCode: 3 })
         const first = await jobs.output('ends', 0, 4)
         expect(first).toEqual({ text: 'one\n', next: 4 })
         expect(await jobs.output('ends', first.next, 100)).toEqual({ text: 'two\n', next: 8 })
@@ -209,7 +209,7 @@ export function conforms(name: string, withBackend: WithBackend, cases: Cases = 
         await jobs.write('reads', `it's "one"\n`, false)
         await jobs.write('reads', 'x'.repeat(300_000), false)
         await jobs.write('reads', '', true)
-        expect(await ended(jobs, 'reads')).toEqual({ at: 'exited', exitCode: 0 })
+        expect(await ended(jobs, 'reads')).toMatchObject({ at: 'exited', exitCode: 0 })
         expect(await jobs.output('reads', 0, 100)).toEqual({ text: `got it's "one"\n300000\n`, next: 22 })
         await expect(jobs.write('reads', 'late', false)).rejects.toMatchObject({ name: 'BackendError' })
       },
@@ -221,10 +221,26 @@ export function conforms(name: string, withBackend: WithBackend, cases: Cases = 
       const command = withPty('stty size; read a; echo "<$a>"; exit 3')
       await jobs.start('typed', command, { timeoutMs: 60_000 })
       await jobs.write('typed', 'hello\n', false)
-      expect(await ended(jobs, 'typed')).toEqual({ at: 'exited', exitCode: 3 })
+      expect(await ended(jobs, 'typed')).toMatchObject({ at: 'exited', exitCode: 3 })
       const { text: output } = await jobs.output('typed', 0, 1000)
       expect(renderScreen(output)).toContain('40 120\n')
       expect(renderScreen(output)).toContain('<hello>\n')
+    })
+
+    withJobs('report why and when they ended', async (jobs) => {
+      await jobs.start('itself', 'exit 3', T)
+      expect((await ended(jobs, 'itself')) as object).not.toHaveProperty('reason')
+      await jobs.start('late', 'sleep 100', { timeoutMs: 500 })
+      expect(await ended(jobs, 'late')).toMatchObject({ at: 'exited', exitCode: 124, reason: 'timeout' })
+      await jobs.start('stopped', 'sleep 100', { timeoutMs: 60_000 })
+      await jobs.kill('stopped')
+      expect(await jobs.state('stopped')).toMatchObject({ at: 'exited', reason: 'stopped' })
+      const first = await jobs.state('itself')
+      await new Promise((resolve) => setTimeout(resolve, 300))
+      const [later, before] = [await jobs.state('itself'), first].map(
+        (state) => (state as { endedMsAgo: number }).endedMsAgo,
+      )
+      expect(later! - before!).toBeGreaterThan(250)
     })
 
     withJobs('do not run after they were killed', async (jobs) => {

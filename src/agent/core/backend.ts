@@ -105,11 +105,25 @@ export type Files = {
   readonly links?: (isDeep: boolean) => Promise<readonly FileLink[]>
 }
 
+/**
+ * Why a job did not end by itself. `disk`: the disk was full. `memory`: the host ran out of memory. `stopped`: somebody
+ * ended it.
+ */
+export type EndReason = 'disk' | 'memory' | 'timeout' | 'stopped'
+/** Why the end of a job is unknown. `restarted`: the host still exists, but the job vanished from it. */
+export type LossReason = 'replaced' | 'restarted' | 'unreachable'
+
 /** `lost`: the host is gone or was replaced, so the exit code is unknown. */
 export type CommandState =
   | { readonly at: 'running' }
-  | { readonly at: 'exited'; readonly exitCode: number }
-  | { readonly at: 'lost' }
+  | {
+      readonly at: 'exited'
+      readonly exitCode: number
+      readonly reason?: EndReason | undefined
+      /** Time since its end, by the clock of the host. */
+      readonly endedMsAgo?: number | undefined
+    }
+  | { readonly at: 'lost'; readonly reason?: LossReason | undefined }
 
 export type JobOptions = {
   readonly cwd?: string

@@ -1,12 +1,35 @@
 /** Defines the port of background processes for tools. */
 
+import type { EndReason, LossReason } from './backend.ts'
 import type { Authority } from './permission/authority.ts'
 
-/** `lost`: the host is gone or was replaced, so the exit code is unknown. */
+/** `lost`: the host is gone or was replaced, so the exit code is unknown, and `endedAt` is when that was noticed. */
 export type ProcessState =
   | { readonly at: 'running' }
-  | { readonly at: 'exited'; readonly exitCode: number; readonly endedAt: number; readonly killed?: true }
-  | { readonly at: 'lost'; readonly endedAt: number }
+  | {
+      readonly at: 'exited'
+      readonly exitCode: number
+      readonly endedAt: number
+      readonly reason?: EndReason | undefined
+      readonly killed?: true
+    }
+  | { readonly at: 'lost'; readonly endedAt: number; readonly reason?: LossReason | undefined }
+
+const reasons: Readonly<Record<EndReason | LossReason, string>> = {
+  disk: 'the disk is full',
+  memory: 'the host ran out of memory',
+  timeout: 'its time limit was reached',
+  stopped: 'it was stopped',
+  replaced: 'its host was replaced or is gone',
+  restarted: 'it vanished from its host, which may have restarted',
+  unreachable: 'its host does not answer any more',
+}
+
+/** Explains why a process did not end by itself, or why its end is unknown. */
+export function explainEnd(state: ProcessState): string | undefined {
+  if (state.at === 'running') return undefined
+  return state.reason ? reasons[state.reason] : state.at === 'lost' ? reasons.replaced : undefined
+}
 
 export type ProcessView = {
   readonly id: string

@@ -5,7 +5,7 @@
  */
 
 import type { RestoreOutcome, ScriptResult } from '../host/host-port.ts'
-import { cleanMemory, type HostFolders, judgeWorkspace, quote } from '../host/scripts.ts'
+import { cleanMemory, type HostFolders, judgeWorkspace, movedWorkspace, quote } from '../host/scripts.ts'
 import { withTimeout } from '#durable/platform/timeout.ts'
 import { within } from './within.ts'
 
@@ -283,13 +283,13 @@ type Packed = {
 
 /**
  * Packs the workspace into parts and prints time, number of parts, bytes and hash. Modes, owners, times, links, holes
- * and any name are kept. A file that changes meanwhile (code 1 of tar) is saved as it is read.
+ * and any name are kept. A workspace that was moved is moved back first. A file that changes meanwhile (code 1 of tar) is saved as it is read.
  */
 const packWorkspace = (
   { state, root }: HostFolders,
   at: string,
-): string => `R=${quote(root)}; D=${quote(at)}; set -o pipefail
-{ [ -e ${quote(state)}/boot ] && [ -d "$R" ]; } || exit ${nothingToSaveCode}
+): string => `${movedWorkspace}S=${quote(state)}; R=${quote(root)}; D=${quote(at)}; set -o pipefail
+{ [ -e "$S/boot" ] && { [ -d "$R" ] || { findWorkspace > /dev/null && [ -d "$R" ]; }; }; } || exit ${nothingToSaveCode}
 ${cleanMemory}
 mkdir -p "$D" && t=$(date +%s.%N) || exit 1
 { tar --format=posix --sparse -C "$R" -cf - . 2> "$D/error"; c=$?; [ $c -le 1 ]; } | gzip -1 | split -b ${partBytes} -d -a 5 - "$D/p" || { tail -n 1 "$D/error"; exit 1; }

@@ -1,6 +1,6 @@
 /** Implements the operations of a host: everything that the port lacks is done by shell scripts. */
 
-import { BackendError, type Jobs } from '#agent/core/backend.ts'
+import { BackendError, type CommandState, type EndReason, type Jobs } from '#agent/core/backend.ts'
 import { type PortableBackend, regeneratedFolders, type SnapshotEntry, type TreeEntry } from '../portable-backend.ts'
 import { pack, unpack } from '../tar.ts'
 import { exec, type ScriptHost } from './exec.ts'
@@ -60,9 +60,7 @@ function jobsOf({ scripts, port, root }: ScriptHost, resolve: (path: string) => 
       return Number(/^\d+/.exec(output)?.[0] ?? Number.NaN) || undefined
     },
     async state(id) {
-      const [word, code] = (await scripts.run(readJobState(at(id)))).output.trim().split(' ')
-      if (word === 'exited') return { at: 'exited', exitCode: Number(code) }
-      return { at: word === 'running' ? 'running' : 'lost' }
+      return parseJobState((await scripts.run(readJobState(at(id)))).output)
     },
     async output(id, from, max) {
       const bytes = await scripts.readBytes(readJobOutput(at(id), from, max))
@@ -80,6 +78,15 @@ function jobsOf({ scripts, port, root }: ScriptHost, resolve: (path: string) => 
       await scripts.run(killJob(at(id)))
     },
   }
+}
+
+/** Parses what `readJobState` prints: `exited`, the time since the end, the exit code and perhaps the reason. */
+function parseJobState(printed: string): CommandState {
+  const [word, ago, code, reason] = printed.trim().split(/ +/)
+  if (word === 'running') return { at: 'running' }
+  if (word !== 'exited') return { at: 'lost', reason: word === 'missing' ? 'replaced' : 'restarted' }
+  const endedMsAgo = Math.max(0, Number(ago))
+  return { at: 'exited', exitCode: Number(code), ...(reason && { reason: reason as EndReason }), endedMsAgo }
 }
 
 function inputError(code: number | null): BackendError {

@@ -3,7 +3,15 @@
 import { decodeBase64Bytes } from '#agent/core/base64.ts'
 import { BackendError } from '#agent/core/backend.ts'
 import type { HostMemory, HostOptions, RestoreOutcome, ScriptResult } from './host-port.ts'
-import { judgeWorkspace, noWorkspaceCode, prepare, requirePrepared, stateBeside, unpreparedCode } from './scripts.ts'
+import {
+  judgeWorkspace,
+  noWorkspaceCode,
+  prepare,
+  requirePrepared,
+  returnedNote,
+  stateBeside,
+  unpreparedCode,
+} from './scripts.ts'
 
 const defaultTimeoutMs = 60_000
 /** Attempts of one script: on a host that is new, or whose workspace has just been removed, it has to run again. */
@@ -54,13 +62,15 @@ export function openScriptRunner({ port, root, memory, state = stateBeside(root)
 
   /** A command has removed or moved the workspace. Nothing else of the host is touched. */
   async function recreateWorkspace(): Promise<void> {
-    addNote(memory, recreatedNote(root))
-    await runPrepare()
+    const name = await runPrepare()
+    addNote(memory, name === '' ? recreatedNote(root) : returnedNote(root, name))
   }
 
-  async function runPrepare(): Promise<void> {
-    const { code } = await port.run(prepare({ state, root }), defaultTimeoutMs)
+  /** Returns the name from which the workspace was moved back, or nothing. */
+  async function runPrepare(): Promise<string> {
+    const { code, output } = await port.run(prepare({ state, root }), defaultTimeoutMs)
     if (code !== 0) throw unprepared()
+    return output.trim()
   }
 
   /** Runs a script and decodes the base64 that it prints. */

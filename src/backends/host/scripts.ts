@@ -51,19 +51,53 @@ export const stateBeside = (root: string): string => `${root.slice(0, root.lastI
  * away the permissions of the workspace, in which no other command could start then.
  */
 export const requirePrepared = ({ state, root }: HostFolders, script: string): string =>
-  `R=${quote(root)}
-[ -e ${quote(state)}/boot ] || exit ${unpreparedCode}
+  `S=${quote(state)}; R=${quote(root)}
+[ -e "$S/boot" ] || exit ${unpreparedCode}
 [ -d "$R" ] || exit ${noWorkspaceCode}
 { [ -r "$R" ] && [ -w "$R" ] && [ -x "$R" ]; } || chmod u+rwx "$R" 2>/dev/null
 ${script}`
 
-/** The content of the file `boot` is different on every host. A file in place of the workspace is moved beside it. */
+/**
+ * Defines functions about a workspace \`$R\` that a command has moved to another name. Only the workspace is saved, so it is
+ * moved back, and a link is left at the other name: both names work, and a process in the folder goes on in the workspace.
+ * \`returnWorkspace\` takes the other name and prints it. \`findWorkspace\` finds it by device and inode, of which the file
+ * \`$S/inode\` keeps a record until they are not found.
+ */
+export const movedWorkspace = `noteWorkspace() { stat -L -c %d:%i -- "$R" > "$S/inode"; } 2>/dev/null
+returnWorkspace() { [ ! -e "$R" ] && [ ! -L "$R" ] || mv -T -- "$R" "$R.moved-$(date +%s)" || return
+mv -T -- "$1" "$R" && ln -s -- "$R" "$1"; printf '%s\\n' "$1"; } 2>/dev/null
+findWorkspace() { local i m; i=$(cat "$S/inode") && [ -n "$i" ] || return 1
+m=$(timeout 20 find / '(' -path /proc -o -path /sys -o -path /dev ')' -prune -o -type d -inum "\${i#*:}" -printf '%D:%i %p\\n' | grep -m 1 "^$i ")
+[ -n "$m" ] && returnWorkspace "\${m#* }" || rm -f "$S/inode"; } 2>/dev/null
+`
+
+/**
+ * Prints the other name of a workspace that was moved back. The content of the file \`boot\` is different on every host. A file
+ * in place of the workspace is moved beside it.
+ */
 export const prepare = ({ state, root }: HostFolders): string =>
-  `S=${quote(state)}; R=${quote(root)}
+  `${movedWorkspace}S=${quote(state)}; R=${quote(root)}
+[ -d "$R" ] || findWorkspace
 [ -d "$R" ] || { [ ! -e "$R" ] && [ ! -L "$R" ]; } || mv -T -- "$R" "$R.moved-$(date +%s)" || exit 1
 [ -d "$S" ] || rm -f -- "$S"; mkdir -p "$S" "$R" && chmod 700 "$S" || exit 1
 [ -e "$S/boot" ] || { cat /proc/sys/kernel/random/uuid > "$S/boot.new" && mv "$S/boot.new" "$S/boot"; } || exit 1
-rm -f "$S/restored"; ${keepSpare('"$S"')}; :`
+noteWorkspace; rm -f "$S/restored"; ${keepSpare('"$S"')}; :`
+
+export const returnedNote = (root: string, name: string): string =>
+  `[The workspace ${root} had been moved to ${name}. Only ${root} is saved, so it was moved back; ${name} is a link to it.]`
+
+/**
+ * Follows the workspace while a command runs, by an open descriptor, which shows where it is now, and without a search that it
+ * was removed. \`followEnd\` adds a note to the errors of the command.
+ */
+const followWorkspace = `exec {g}<"$R"
+followEnd() { local m
+[ ! "$R" -ef /proc/self/fd/$g ] || return
+m=$(readlink /proc/self/fd/$g)
+if [ -d "$R" ]; then noteWorkspace
+elif [ "$m" -ef /proc/self/fd/$g ] && m=$(returnWorkspace "$m") && [ -n "$m" ]; then printf '${returnedNote('%s', '%s')}\\n' "$R" "$m" "$R" "$m" >> "$1"
+else rm -f "$S/inode"; fi; } 2>/dev/null
+`
 
 /**
  * Prints `live` when the workspace has files. With the time of its last copy (seconds since 1970), something has to have
@@ -165,7 +199,7 @@ export function runCommand({ at, command: text, cwd, exports, stdin, timeoutMs, 
     `eval ${quote(text)}`,
   ].join('\n')
   const half = Math.ceil(maxOutput / 2)
-  return `${killScope}${inMemory}D=${quote(at)}; mkdir -p "$D" 2>/dev/null
+  return `${killScope}${inMemory}${movedWorkspace}${followWorkspace}D=${quote(at)}; mkdir -p "$D" 2>/dev/null
 [ -e "$D/stop" ] && { rm -rf "$D"; exit 0; }
 canWrite() { printf %65536s > "$D/$1" && : > "$D/$1"; } 2>/dev/null
 isFull() { ! { : > "$D/out" && : > "$D/err" && : > "$D/begin" && : > "$D/end" && canWrite full; } } 2>/dev/null
@@ -173,7 +207,7 @@ f=; isFull && { f=' full'; rm -rf "$D"; inMemory "$D" || mkdir -p "$D" || exit 9
 [ -e "$D/in" ] || printf %s ${quote(stdin)} > "$D/in"
 t0=\${EPOCHREALTIME/./}
 set -m
-${scopeOf(at)} bash -c ${quote(inner)} > "$D/out" 2> "$D/err" < "$D/in" &
+${scopeOf(at)} bash -c ${quote(inner)} > "$D/out" 2> "$D/err" < "$D/in" {g}<&- &
 p=$!; echo $p > "$D/pid"
 ${startTimer(at, timeoutMs)}
 set +m
@@ -182,7 +216,7 @@ wait $p 2>/dev/null; code=$?
 ${stopTimer(at)}
 kill -KILL -- -$p 2>/dev/null
 [ $code != 137 ] || { [ -s "$D/end" ] && [ ! -e "$D/stop" ]; } || killScope ${scopeArguments(at)} KILL
-canWrite last || f=' full'
+followEnd "$D/err"; canWrite last || f=' full'
 [ "$f" ] || ${keepSpare(quote(at.slice(0, at.lastIndexOf('/'))))}
 echo "$code $(( (\${EPOCHREALTIME/./} - t0) / 1000 )) $(stat -c %s "$D/out") $(stat -c %s "$D/err")$f"
 for f in out err; do
@@ -200,6 +234,21 @@ ${removeFolders([at])}`
 export const stopCommand = (at: string): string =>
   `${killScope}mkdir -p ${quote(at)}; : > ${quote(at)}/stop; p=$(cat ${quote(at)}/pid 2>/dev/null) && endScope ${scopeArguments(at)} "$p"; :`
 
+/** Prints how many processes were killed for lack of memory: in the control group, else on the whole host. */
+const countMemoryKills = `memoryKills() { grep -hs '^oom_kill ' /sys/fs/cgroup/memory.events /sys/fs/cgroup/memory/memory.oom_control /proc/vmstat | head -n 1; }`
+
+/**
+ * Prints the reason why a job with exit code \`$c\` did not end by itself. A program that finds no space for its output fails
+ * by itself, so a full disk is the reason of a failure.
+ */
+const explainJobEnd = (at: string): string => `reasonOf() {
+if [ $c = 0 ]; then :; elif [ -e ${at}/killed ]; then echo stopped; elif [ -e ${at}/late ]; then echo timeout
+elif [ $c = 137 ] && [ "$(memoryKills)" != "$k0" ]; then echo memory
+elif ! { printf %65536s > ${at}/full; } 2>/dev/null; then echo disk; fi; rm -f ${at}/full; }`
+
+/** Bytes that are reserved for the exit code, which has to be written on a full disk, too. */
+const exitBytes = 63
+
 /**
  * Starts a job and prints its process id. A job is a folder with the files pid, in, out and exit. A child process keeps
  * its input pipe open, else the input would end at once. `;` and not `&&` before setsid, else a subshell waits for it.
@@ -215,7 +264,10 @@ export function startJob(
     `cd -- ${quote(options.cwd)} || exit ${noDirectoryCode}`,
     `eval ${quote(text)}`,
   ].join('\n')
-  const watch = `${killScope}trap : TERM INT HUP
+  const watch = `${killScope}${countMemoryKills}
+${explainJobEnd(at)}
+trap : TERM INT HUP
+printf '%${exitBytes}s\\n' > ${at}/exit.new; k0=$(memoryKills)
 t0=\${EPOCHREALTIME/./}
 read -r s < /proc/$$/stat; echo "$s" > ${at}/stat
 mkfifo -m 600 ${at}/in
@@ -232,7 +284,7 @@ kill -KILL -- -$p 2>/dev/null; kill -KILL $h 2>/dev/null
 e=$(( (\${EPOCHREALTIME/./} - t0) / 1000 ))
 [ $c != 137 ] || { [ ! -e ${at}/killed ] && [ $e -lt ${options.timeoutMs} ]; } || killScope ${scopeArguments(at)} KILL
 [ -e ${at}/killed ] || [ $c != 137 ] || [ $e -lt ${options.timeoutMs} ] || c=124
-echo $c > ${at}/exit.new; mv ${at}/exit.new ${at}/exit`
+printf '%-${exitBytes}s\\n' "$c $(reasonOf)" 1<> ${at}/exit.new; mv ${at}/exit.new ${at}/exit`
   return `mkdir -p ${quote(at.slice(0, at.lastIndexOf('/')))}; mkdir ${quote(at)} 2>/dev/null || { cat ${quote(at)}/pid 2>/dev/null; exit 0; }
 : > ${quote(at)}/out; setsid bash -c ${quote(watch)} > /dev/null 2>&1 < /dev/null &
 for i in {1..100}; do cat ${quote(at)}/pid 2>/dev/null && exit 0; sleep 0.05; done`
@@ -254,7 +306,7 @@ exit $c`
 /** `kill -0` would report an unreaped zombie as running; start times distinguish a process from one with a reused id. */
 export const readJobState = (at: string): string => `D=${quote(at)}; [ -d "$D" ] || { echo missing; exit 0; }
 for i in 1 2; do
-  [ -e "$D/exit" ] && { echo "exited $(cat "$D/exit")"; exit 0; }
+  [ -e "$D/exit" ] && { echo "exited $(( $(date +%s%3N) - $(date -r "$D/exit" +%s%3N) )) $(cat "$D/exit")"; exit 0; }
   read -r s 2>/dev/null < "$D/stat" && read -r n 2>/dev/null < "/proc/\${s%% *}/stat" && {
     a=(\${s##*) }); b=(\${n##*) })
     [ "\${a[19]}" = "\${b[19]}" ] && [ "\${b[0]}" != Z ] && [ "\${b[0]}" != X ] && { echo running; exit 0; }
@@ -272,7 +324,7 @@ killScope ${scopeArguments(at)} TERM; kill -TERM -- -"$p" 2>/dev/null
 for i in 1 2 3 4 5 6 7 8 9 10; do [ -e "$D/exit" ] && break; sleep 0.1; done
 endScope ${scopeArguments(at)} "$p"
 for i in 1 2 3 4 5 6 7 8 9 10; do [ -e "$D/exit" ] && exit 0; sleep 0.1; done
-echo 137 > "$D/exit"`
+echo '137 stopped' > "$D/exit"`
 
 /** Exit codes when a path is a folder, or something else that is no file: a pipe would block, a device may never end. */
 export const directoryCode = 21

@@ -138,7 +138,7 @@ async function requireFound(request: Promise<Response>): Promise<Response> {
 
 function createJobs(call: Send): Jobs {
   const at = (id: string) => `/jobs/${encodeURIComponent(id)}`
-  const lost: CommandState = { at: 'lost' }
+  const lost: CommandState = { at: 'lost', reason: 'replaced' }
   return {
     async start(id, command, options) {
       const response = await requireFound(call(at(id), { method: 'PUT', json: { command, ...options } }))

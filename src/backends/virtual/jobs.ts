@@ -4,7 +4,7 @@
  */
 
 import { log } from '#agent/core/log.ts'
-import { BackendError, type JobOptions, type Jobs, type CommandState } from '#agent/core/backend.ts'
+import { BackendError, type CommandState, type EndReason, type JobOptions, type Jobs } from '#agent/core/backend.ts'
 import { resolvePath, workspaceRoot } from './paths.ts'
 import type { ShellRunner } from './shell.ts'
 
@@ -31,7 +31,7 @@ export function openJobs({ sql, shell, now }: ShellJobsOptions): Jobs {
     const row = rows.get(id)
     if (!row) throw new BackendError('invalid', `There is no job ${id}`, 'List the jobs that were started.')
     if (row.state !== 'running' || running.has(id)) return row
-    rows.end(id, 'lost', null)
+    rows.end(id, { state: 'lost', exitCode: null })
     return { ...row, state: 'lost' }
   }
 
@@ -40,19 +40,20 @@ export function openJobs({ sql, shell, now }: ShellJobsOptions): Jobs {
     const printer = bufferOutput(now, (bytes) => rows.append(id, bytes))
     const shared = { env, timeoutMs, maxOutput: maxOutputBytes, streams: 'moved' } as const
     const request = { ...shared, command, cwd: resolvePath(cwd) }
-    const exit = shell(request, abort.signal, printer.print).then(({ stdout, stderr, exitCode, killed }) => {
+    const exit = shell(request, abort.signal, printer.print).then(({ stdout, stderr, exitCode, killed, timedOut }) => {
       printer.print(stdout + stderr)
-      return killed || abort.signal.aborted ? killedCode : exitCode
+      const reason: EndReason | undefined = abort.signal.aborted ? 'stopped' : timedOut ? 'timeout' : undefined
+      return { exitCode: killed || abort.signal.aborted ? killedCode : exitCode, reason }
     })
     const ended = exit
       .catch((error: unknown) => {
         printer.print(`bash: ${error instanceof Error ? error.message : String(error)}\n`)
-        return killedCode
+        return { exitCode: killedCode, reason: undefined }
       })
-      .then((exitCode) => {
+      .then((end) => {
         running.delete(id)
         printer.flush()
-        rows.end(id, 'exited', exitCode)
+        rows.end(id, { state: 'exited', ...end, endedAt: now() })
       })
       // The session may have been deleted meanwhile. Nothing may await this promise, so it must not reject.
       .catch((error: unknown) =>
@@ -70,7 +71,7 @@ export function openJobs({ sql, shell, now }: ShellJobsOptions): Jobs {
       running.set(id, begin(id, command, options))
       return undefined
     },
-    state: async (id) => stateOf(rowOf(id)),
+    state: async (id) => stateOf(rowOf(id), now()),
     output: async (id, from, max) => createPage(rowOf(id), from, max),
     async kill(id) {
       rowOf(id)
@@ -81,8 +82,16 @@ export function openJobs({ sql, shell, now }: ShellJobsOptions): Jobs {
   }
 }
 
-const stateOf = ({ state, exitCode }: ShellJobRow): CommandState =>
-  state === 'exited' ? { at: 'exited', exitCode: exitCode ?? killedCode } : { at: state }
+function stateOf({ state, exitCode, reason, endedAt }: ShellJobRow, now: number): CommandState {
+  if (state === 'running') return { at: state }
+  if (state === 'lost') return { at: state, reason: 'restarted' }
+  return {
+    at: state,
+    exitCode: exitCode ?? killedCode,
+    ...(reason && { reason }),
+    ...(endedAt !== undefined && { endedMsAgo: Math.max(0, now - endedAt) }),
+  }
+}
 
 /** Writes output in fewer, larger chunks, without a timer: the next print, a reader or the end flushes the rest. */
 function bufferOutput(now: () => number, write: (bytes: Uint8Array) => void) {
@@ -116,10 +125,17 @@ function createPage({ total, output }: ShellJobRow, from: number, max: number): 
 
 // Stores the state and the last output of background jobs. The table is created with the first job.
 
-type ShellJobRow = {
-  readonly id: string
-  readonly state: 'running' | 'exited' | 'lost'
+type JobEnd = {
+  readonly state: 'exited' | 'lost'
   readonly exitCode: number | null
+  readonly reason?: EndReason | undefined
+  /** Milliseconds since 1970. */
+  readonly endedAt?: number | undefined
+}
+
+type ShellJobRow = Omit<JobEnd, 'state'> & {
+  readonly id: string
+  readonly state: 'running' | JobEnd['state']
   /** Bytes printed in total; only the last ones are stored. */
   readonly total: number
   readonly output: Uint8Array
@@ -129,7 +145,7 @@ type ShellJobRows = {
   readonly get: (id: string) => ShellJobRow | undefined
   readonly begin: (id: string) => void
   readonly append: (id: string, bytes: Uint8Array) => void
-  readonly end: (id: string, state: 'exited' | 'lost', exitCode: number | null) => void
+  readonly end: (id: string, end: JobEnd) => void
 }
 
 /** Bytes of output that are stored of each job. */
@@ -143,7 +159,11 @@ const createTable = `CREATE TABLE jobs (number INTEGER PRIMARY KEY, id TEXT NOT 
 const deleteOld = `DELETE FROM jobs WHERE state <> 'running' AND number <= (SELECT max(number) - ${maxRows} FROM jobs)`
 const appendOutput = `UPDATE jobs SET output = substr(CAST(output || ?1 AS BLOB), -${maxOutputBytes}), total = total + ?2 WHERE id = ?3`
 
-type StoredJobRow = Omit<ShellJobRow, 'output'> & { readonly output: ArrayBuffer }
+/** The column `state` has the state, the time of the end and the reason, separated by spaces. Older rows have only the state. */
+type StoredJobRow = Pick<ShellJobRow, 'id' | 'exitCode' | 'total'> & {
+  readonly state: string
+  readonly output: ArrayBuffer
+}
 
 function jobRows(sql: SqlStorage): ShellJobRows {
   let exists = false
@@ -153,7 +173,10 @@ function jobRows(sql: SqlStorage): ShellJobRows {
       if (!present()) return undefined
       const query = 'SELECT id, state, exit_code AS exitCode, total, output FROM jobs WHERE id = ?'
       const [row] = sql.exec<StoredJobRow>(query, id).toArray()
-      return row && { ...row, output: new Uint8Array(row.output) }
+      if (!row) return undefined
+      const [state, endedAt, reason] = row.state.split(' ') as [ShellJobRow['state'], string?, EndReason?]
+      const times = { ...(reason && { reason }), ...(endedAt && { endedAt: Number(endedAt) }) }
+      return { ...row, ...times, state, output: new Uint8Array(row.output) }
     },
     begin(id) {
       if (!present()) sql.exec(createTable)
@@ -163,8 +186,9 @@ function jobRows(sql: SqlStorage): ShellJobRows {
     append(id, bytes) {
       sql.exec(appendOutput, bytes, bytes.byteLength, id)
     },
-    end(id, state, exitCode) {
-      sql.exec('UPDATE jobs SET state = ?, exit_code = ? WHERE id = ?', state, exitCode, id)
+    end(id, { state, exitCode, endedAt = '', reason = '' }) {
+      const stored = `${state} ${endedAt} ${reason}`.trim()
+      sql.exec('UPDATE jobs SET state = ?, exit_code = ? WHERE id = ?', stored, exitCode, id)
     },
   }
 }

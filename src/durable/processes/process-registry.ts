@@ -9,7 +9,15 @@ import { combineAuthorities, joinAuthority } from '#agent/core/permission/contri
 import { BackendError, type BackendKind, type Jobs, type CommandState } from '#agent/core/backend.ts'
 import { hash53 } from '#agent/core/hash53.ts'
 import { type UserMessage, userText } from '#agent/core/message.ts'
-import type { Processes, ProcessInput, ProcessLookup, ProcessStart, ProcessView } from '#agent/core/process.ts'
+import {
+  explainEnd,
+  type Processes,
+  type ProcessInput,
+  type ProcessLookup,
+  type ProcessStart,
+  type ProcessState,
+  type ProcessView,
+} from '#agent/core/process.ts'
 import { renderScreen, withPty } from '#tools/terminal/pty-command.ts'
 import { newNonce } from '#durable/platform/ids.ts'
 import type { ProcessRow, ProcessRows } from './process-rows.ts'
@@ -107,6 +115,14 @@ export class SessionProcesses implements Processes {
 
   list(): readonly ProcessView[] {
     return this.#rows.all().map(viewOf)
+  }
+
+  /** Lists the ids of the processes that run on this backend. */
+  listOn(kind: BackendKind): readonly string[] {
+    return this.#rows
+      .all()
+      .filter((row) => row.kind === kind && isRunning(row))
+      .map(({ id }) => id)
   }
 
   find(id: string): ProcessLookup {
@@ -282,9 +298,7 @@ export class SessionProcesses implements Processes {
     await this.#scan(row, true)
     const tail = (await this.output(row.id).catch(emptyText)).slice(-tailChars)
     this.#update(row.id, (current) =>
-      isRunning(current)
-        ? { ...current, tail, state: { ...state, endedAt: Math.min(this.#now(), current.until) } }
-        : current,
+      isRunning(current) ? { ...current, tail, state: endStateOf(state, current, this.#now()) } : current,
     )
   }
 
@@ -341,9 +355,21 @@ async function queryState(jobs: Jobs, { id, until }: ProcessRow, now: number): P
   } catch (error) {
     if (!(error instanceof BackendError)) throw error
     // The host responds but does not list the process: the host was replaced.
-    if (error.code === 'invalid' || now > until + graceMs) return { at: 'lost' }
+    if (error.code === 'invalid') return { at: 'lost', reason: 'replaced' }
+    if (now > until + graceMs) return { at: 'lost', reason: 'unreachable' }
     throw error
   }
+}
+
+/** The host knows when a process ended. It may be polled much later, and its clock may differ. */
+function endStateOf(
+  state: Exclude<CommandState, { readonly at: 'running' }>,
+  { startedAt, until }: ProcessRow,
+  now: number,
+): ProcessState {
+  if (state.at === 'lost') return { ...state, endedAt: Math.min(now, until) }
+  const { endedMsAgo = 0, ...end } = state
+  return { ...end, endedAt: Math.max(startedAt, Math.min(now - Math.max(0, endedMsAgo), until)) }
 }
 
 function newRow(
@@ -415,9 +441,10 @@ function renderProcess(row: ProcessRow, nonce: string, redact: Redact): string {
 function describeState({ state, startedAt }: ProcessRow): string {
   if (state.at === 'starting' || state.at === 'running') return 'is running'
   const seconds = Math.max(0, Math.round((state.endedAt - startedAt) / 1_000))
+  const why = explainEnd(state)
   return state.at === 'exited'
-    ? `exited with code ${state.exitCode} after ${seconds} s`
-    : 'is lost: its host is gone, and it is unknown how it ended'
+    ? `exited with code ${state.exitCode} after ${seconds} s${why === undefined ? '' : `: ${why}`}`
+    : `is lost: ${why}, and it is unknown how it ended`
 }
 
 function quoteOutput(text: string, source: string, nonce: string): string {

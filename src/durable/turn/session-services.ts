@@ -155,6 +155,7 @@ export class SessionServices {
         env: grantedSecrets(now(), secrets()),
         isIn: (text) => redactorFor(env, tenantId).redactExact(text) !== text,
       }),
+      processesOn: (kind) => this.processes.listOn(kind),
       known: (workspace) => openKnownFiles({ meta, updateMeta, workspace, now: clock.now }),
       archive:
         env.BLOBS &&

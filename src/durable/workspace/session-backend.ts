@@ -1,6 +1,7 @@
 /**
  * Selects the backend of a session. The setting may change between two commands; then the files move first. Their new place
- * is stored when all have arrived, so that a crash in between changes nothing.
+ * is stored when all have arrived, so that a crash in between changes nothing. While something may change files, they stay,
+ * because what it writes after a move would be lost.
  */
 
 import { log } from '#agent/core/log.ts'
@@ -37,6 +38,8 @@ export type SessionBackendOptions = {
   readonly known?: (workspace: KnownWorkspace) => KnownFilesOfSession
   /** For backends without checkpoints of their own. */
   readonly archive?: CheckpointArchive | undefined
+  /** Lists the background processes that run on this backend. Absent: there are none. */
+  readonly processesOn?: (kind: BackendKind) => readonly string[]
 }
 
 export type KnownWorkspace = Pick<Files, 'stat' | 'read'> & { readonly kind: () => BackendKind }
@@ -57,17 +60,14 @@ export type SessionBackend = ExecutionBackend &
   }
 
 export function sessionBackend(options: SessionBackendOptions): SessionBackend {
-  const { of, current, now } = openBackends(options)
+  const { of, current, use, now } = openBackends(options)
   const { noCapabilities, record, archive, secrets = withNone, known: openKnown } = options
-  /** Returns the current backend, after saving a checkpoint when the agent is about to change something. */
-  const changing = async (isChange: (root: string) => boolean = () => true) => {
-    const backend = await current()
-    if (!backend.checkpoints && isChange(backend.capabilities.root)) await archive?.saveBeforeChange(backend)
-    return backend
-  }
+  const change = withCheckpoints(use, archive)
   const capabilities = () => (now() ?? { capabilities: noCapabilities }).capabilities
-  const known = openKnown?.({ kind: () => now()?.kind ?? 'virtual', ...createFiles(current, () => changing()) })
-  const startJob = (timeoutMs: number) => (known?.beginCommand(timeoutMs), changing())
+  const known = openKnown?.({
+    kind: () => now()?.kind ?? 'virtual',
+    ...createFiles(current, (_, work) => change(work)),
+  })
   return {
     known,
     get kind() {
@@ -80,17 +80,20 @@ export function sessionBackend(options: SessionBackendOptions): SessionBackend {
     describe: () => (now()?.describe() ?? unusable) + describeSecrets(secrets()),
     async exec(command, execOptions) {
       const { isReadOnly } = await loadShellPolicy()
-      const backend = await changing(() => !isReadOnly(command))
-      const end = isReadOnly(command) ? undefined : known?.beginCommand()
-      const result = await execWithSecrets(backend, command, execOptions, secrets()).finally(end)
-      return withMoveNote(withPlaceNote(result, backend.kind, kindWithFiles(record())), options)
+      const execute = async (backend: PortableBackend) => {
+        const end = isReadOnly(command) ? undefined : known?.beginCommand()
+        return execWithSecrets(backend, command, execOptions, secrets()).finally(end)
+      }
+      const result = await change(execute, () => !isReadOnly(command))
+      return withNote(withMoveNote(result, options), describeStay(options))
     },
-    files: createFiles(current, (path) => changing((root) => absolute(path, root).startsWith(`${root}/`))),
-    userFiles: createFiles(current, async (path) => {
-      const { userFiles: byHand, files, checkpoints, capabilities: its } = await current()
-      if (!checkpoints) archive?.recordUserChange(absolute(path, its.root))
-      return { files: byHand ?? files }
-    }),
+    files: createFiles(current, (path, work) => change(work, (root) => absolute(path, root).startsWith(`${root}/`))),
+    userFiles: createFiles(current, (path, work) =>
+      use(({ userFiles: byHand, files, checkpoints, capabilities: its }) => {
+        if (!checkpoints) archive?.recordUserChange(absolute(path, its.root))
+        return work({ files: byHand ?? files })
+      }),
+    ),
     async checkpoints() {
       const backend = await current()
       return backend.checkpoints ?? archive?.checkpointsOf(backend)
@@ -100,7 +103,7 @@ export function sessionBackend(options: SessionBackendOptions): SessionBackend {
       now()?.checkpoints?.begin(run)
     },
     get jobs() {
-      return capabilities().background ? createJobs(current, startJob, secrets) : undefined
+      return capabilities().background ? createJobs({ current, change, known, secrets }) : undefined
     },
     resolve: (path, cwd) => (now() ?? of('virtual')).resolve(path, cwd),
     async *snapshot(isWanted = () => true) {
@@ -109,7 +112,7 @@ export function sessionBackend(options: SessionBackendOptions): SessionBackend {
       const { paths } = backend.kind === 'virtual' ? allPaths : planTransfer(await backend.tree())
       yield* backend.snapshot((path) => paths.has(path) && isWanted(path))
     },
-    restore: async (entries) => (await current()).restore(entries),
+    restore: (entries) => use((backend) => backend.restore(entries)),
     jobsOn: (kind) => of(kind).jobs,
     async destroy() {
       for (const kind of record()?.been ?? []) await destroyBackend(() => of(kind))
@@ -117,12 +120,8 @@ export function sessionBackend(options: SessionBackendOptions): SessionBackend {
   } as SessionBackend
 }
 
-/** Tells a command that the workspace moved while it ran. */
-function withPlaceNote(result: ExecResult, from: BackendKind, to: BackendKind): ExecResult {
-  if (from === to) return result
-  const note = `[The workspace moved from ${from} to ${to} while this command ran. Files that it wrote after the move are not in the workspace: check them, and run the command again if some are missing.]`
-  return { ...result, stderr: `${note}\n${result.stderr}` }
-}
+const withNote = (result: ExecResult, note: string | undefined): ExecResult =>
+  note === undefined ? result : { ...result, stderr: `${note}\n${result.stderr}` }
 
 /** Tells the next command that files were left behind when the workspace moved. */
 function withMoveNote(
@@ -132,7 +131,7 @@ function withMoveNote(
   const stored = record()
   if (stored?.note === undefined) return result
   write({ ...stored, note: undefined })
-  return { ...result, stderr: `${stored.note}\n${result.stderr}` }
+  return withNote(result, stored.note)
 }
 
 const withNone = (): CommandSecrets => ({ env: {}, isIn: () => false })
@@ -141,9 +140,14 @@ const unusable = 'It cannot be used until its settings are fixed; the error of e
 
 const allPaths = { paths: { has: () => true } }
 
-function openBackends({ open, requestedKind, waitForSettings, record, write, archive }: SessionBackendOptions) {
+function openBackends(options: SessionBackendOptions) {
+  const { open, waitForSettings, record, archive } = options
   const opened = new Map<BackendKind, PortableBackend>()
   let moving: Promise<void> | undefined
+  /** Operations that may change files of the current backend. The files do not move while one runs. */
+  let changes = 0
+  const finishRollback = (backend: PortableBackend) => finishRollbackOf(backend, archive)
+  const selectKind = () => selectBackend(options, moving === undefined && changes > 0)
 
   function of(kind: BackendKind): PortableBackend {
     const backend = opened.get(kind) ?? open(kind)
@@ -151,55 +155,94 @@ function openBackends({ open, requestedKind, waitForSettings, record, write, arc
     return backend
   }
 
-  /** Returns the requested backend, after moving the files to it. The setting may change during a move. */
-  async function current(): Promise<PortableBackend> {
+  /** Works with the current backend, from which the files do not move meanwhile. */
+  async function use<T>(work: (backend: PortableBackend) => Promise<T>): Promise<T> {
+    const backend = await current(() => changes++)
+    try {
+      return await work(backend)
+    } finally {
+      changes--
+    }
+  }
+
+  /**
+   * Returns the selected backend, after moving the files to it. The setting may change during a move. `onSelect` is called at
+   * the moment from which another caller may move the files away.
+   */
+  async function current(onSelect?: () => void): Promise<PortableBackend> {
     for (;;) {
       await waitForSettings()
-      const kind = requestedKind()
+      const kind = selectKind()
       const backend = of(kind)
       if (moving || kind !== kindWithFiles(record())) {
-        await (moving ??= move(kind).finally(() => (moving = undefined)))
+        await (moving ??= moveWorkspace(kind, { ...options, of, finishRollback }).finally(() => (moving = undefined)))
         continue
       }
       if (!backend.checkpoints) await finishRollback(backend)
+      if (moving || kind !== selectKind()) continue
+      onSelect?.()
       return backend
     }
-  }
-
-  /** Finishes a rollback before the files are accessible. */
-  async function finishRollback(backend: PortableBackend): Promise<void> {
-    try {
-      await archive?.finishRollback(backend)
-    } catch (error) {
-      if (error instanceof BackendError) throw error
-      log.error('workspace.unrestored', 'A workspace could not be restored; it will be retried.', { error })
-      throw new BackendError('unavailable', 'The workspace is being restored to an earlier state.', 'Try again soon.')
-    }
-  }
-
-  async function move(kind: BackendKind): Promise<void> {
-    const from = kindWithFiles(record())
-    // Stored before the move, so that deleting the session also cleans up the target.
-    write({ ...record(), kind: from, been: mergeKinds(record()?.been, kind) })
-    if (!of(from).checkpoints) await finishRollback(of(from))
-    const skipped = await moveFiles(of(from), of(kind), record()?.left?.[kind])
-    await archive?.clear()
-    const left = { ...record()?.left, [kind]: undefined, [from]: skipped.slice(0, maxLeft).map(({ path }) => path) }
-    const been = mergeKinds(record()?.been, from, kind)
-    write({ ...record(), kind, been, left, note: renderNote(from, kind, skipped) })
   }
 
   /** Returns the requested backend synchronously. Invalid settings are reported by the next command instead. */
   function now(): PortableBackend | undefined {
     try {
-      return of(requestedKind())
+      return of(selectKind())
     } catch (error) {
       if (error instanceof BackendError) return undefined
       throw error
     }
   }
 
-  return { of, current, now }
+  return { of, current, use, now }
+}
+
+/** Finishes a rollback before the files are accessible. */
+async function finishRollbackOf(backend: PortableBackend, archive: CheckpointArchive | undefined): Promise<void> {
+  try {
+    await archive?.finishRollback(backend)
+  } catch (error) {
+    if (error instanceof BackendError) throw error
+    log.error('workspace.unrestored', 'A workspace could not be restored; it will be retried.', { error })
+    throw new BackendError('unavailable', 'The workspace is being restored to an earlier state.', 'Try again soon.')
+  }
+}
+
+type Selection = Pick<SessionBackendOptions, 'requestedKind' | 'record' | 'processesOn'>
+
+/** Returns the requested backend, or the one with the files as long as something there may change them. */
+function selectBackend({ requestedKind, record, processesOn }: Selection, isChanging: boolean): BackendKind {
+  const [requested, from] = [requestedKind(), kindWithFiles(record())]
+  return requested !== from && (isChanging || processesOn?.(from).length) ? from : requested
+}
+
+/** Tells for which processes the workspace waits before it moves. */
+function describeStay({ requestedKind, record, processesOn }: Selection): string | undefined {
+  const [requested, from] = [requestedKind(), kindWithFiles(record())]
+  const names = requested === from ? [] : (processesOn?.(from) ?? [])
+  if (!names.length) return undefined
+  return `[The workspace stays on ${from} until its background processes have ended (${names.join(', ')}). Then it moves to ${requested}.]`
+}
+
+type MoveOptions = Pick<SessionBackendOptions, 'record' | 'write' | 'archive'> & {
+  readonly of: (kind: BackendKind) => PortableBackend
+  readonly finishRollback: (backend: PortableBackend) => Promise<void>
+}
+
+async function moveWorkspace(
+  kind: BackendKind,
+  { of, finishRollback, record, write, archive }: MoveOptions,
+): Promise<void> {
+  const from = kindWithFiles(record())
+  // Stored before the move, so that deleting the session also cleans up the target.
+  write({ ...record(), kind: from, been: mergeKinds(record()?.been, kind) })
+  if (!of(from).checkpoints) await finishRollback(of(from))
+  const skipped = await moveFiles(of(from), of(kind), record()?.left?.[kind])
+  await archive?.clear()
+  const left = { ...record()?.left, [kind]: undefined, [from]: skipped.slice(0, maxLeft).map(({ path }) => path) }
+  const been = mergeKinds(record()?.been, from, kind)
+  write({ ...record(), kind, been, left, note: renderNote(from, kind, skipped) })
 }
 
 /** Reads and writes the data of one host inside the record of the session. */
@@ -246,40 +289,55 @@ function renderNote(from: BackendKind, to: BackendKind, left: readonly SkippedFi
 
 type LoadBackend = () => Promise<PortableBackend>
 
-/** `changing` returns the files for a change at a path. */
+/** `isChange`: whether files of the workspace with this root may change. */
+type ChangeFiles = <T>(
+  work: (backend: PortableBackend) => Promise<T>,
+  isChange?: (root: string) => boolean,
+) => Promise<T>
+
+/** Works with the current backend, after saving a checkpoint when the agent is about to change something. */
+const withCheckpoints =
+  (use: ReturnType<typeof openBackends>['use'], archive: CheckpointArchive | undefined): ChangeFiles =>
+  (work, isChange = () => true) =>
+    use(async (backend) => {
+      if (!backend.checkpoints && isChange(backend.capabilities.root)) await archive?.saveBeforeChange(backend)
+      return work(backend)
+    })
+
+/** `change` works with the files for a change at a path. */
 const createFiles = (
   current: LoadBackend,
-  changing: (path: string) => Promise<Pick<PortableBackend, 'files'>>,
+  change: <T>(path: string, work: (holder: Pick<PortableBackend, 'files'>) => Promise<T>) => Promise<T>,
 ): Files => ({
   read: async (path) => (await current()).files.read(path),
-  write: async (path, bytes) => (await changing(path)).files.write(path, bytes),
+  write: (path, bytes) => change(path, ({ files }) => files.write(path, bytes)),
   stat: async (path) => (await current()).files.stat(path),
   list: async (path) => (await current()).files.list(path),
-  remove: async (path) => (await changing(path)).files.remove(path),
-  async move(from, to) {
-    await changing(from)
-    await (await changing(to)).files.move(from, to)
-  },
+  remove: (path) => change(path, ({ files }) => files.remove(path)),
+  move: (from, to) => change(from, () => change(to, ({ files }) => files.move(from, to))),
   search: async (query) => (await current()).files.search(query),
   links: async (isDeep) => (await (await current()).files.links?.(isDeep)) ?? [],
 })
 
 const absolute = (path: string, root: string): string => (path.startsWith('/') ? path : `${root}/${path}`)
 
-function createJobs(
-  current: LoadBackend,
-  starting: (timeoutMs: number) => Promise<PortableBackend>,
-  secrets: () => CommandSecrets,
-): Jobs {
-  const jobs = async (): Promise<Jobs> => {
-    const { jobs: found } = await current()
+type JobContext = {
+  readonly current: LoadBackend
+  readonly change: ChangeFiles
+  readonly known: KnownFilesOfSession | undefined
+  readonly secrets: () => CommandSecrets
+}
+
+function createJobs({ current, change, known, secrets }: JobContext): Jobs {
+  const jobsOf = ({ jobs: found }: PortableBackend): Jobs => {
     if (found) return found
     throw new BackendError('unsupported', 'This host has no background jobs.', 'Run the command in the foreground.')
   }
+  const jobs = async (): Promise<Jobs> => jobsOf(await current())
   return {
-    async start(id, command, jobOptions) {
-      await starting(jobOptions.timeoutMs)
-      return (await jobs()).start(id, command, withSecrets(jobOptions, secrets()))
+    start(id, command, jobOptions) {
+      known?.beginCommand(jobOptions.timeoutMs)
+      return change((backend) => jobsOf(backend).start(id, command, withSecrets(jobOptions, secrets())))
     },
     state: async (id) => (await jobs()).state(id),
     output: async (id, from, max) => (await jobs()).output(id, from, max),

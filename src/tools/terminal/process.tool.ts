@@ -5,7 +5,7 @@
 import * as z from 'zod'
 import { type Assessment, type Risk } from '#agent/core/permission/approval.ts'
 import type { CommandVerdict } from '#agent/core/permission/shell-policy.ts'
-import type { ProcessView } from '#agent/core/process.ts'
+import { explainEnd, type ProcessView } from '#agent/core/process.ts'
 import type { CallContext, Services, ToolResult } from '#agent/core/tool.ts'
 import { defineTool } from '../define-tool.ts'
 import { fail } from '../tool-result.ts'
@@ -230,6 +230,7 @@ const statusOf = (process: ProcessView) => (wasKilled(process) ? 'killed' : proc
 function describeProcess(process: ProcessView, now: number) {
   const { id, pid, command, startedAt, state } = process
   const end = state.at === 'running' ? now : state.endedAt
+  const why = explainEnd(state)
   return {
     session_id: id,
     ...(pid !== undefined && { pid }),
@@ -237,7 +238,12 @@ function describeProcess(process: ProcessView, now: number) {
     status: statusOf(process),
     uptime_seconds: Math.max(0, Math.round((end - startedAt) / 1_000)),
     ...(state.at === 'exited' && { exit_code: state.exitCode }),
-    ...(state.at === 'lost' && { exit_code: null, note: 'Its host is gone: how it ended is unknown.' }),
+    ...(state.at === 'lost' && { exit_code: null }),
+    ...(state.at !== 'running' && state.reason && { reason: state.reason }),
+    ...(state.at !== 'running' && { ended_at: new Date(state.endedAt).toISOString() }),
+    ...(why !== undefined && {
+      note: state.at === 'lost' ? `How it ended is unknown: ${why}.` : `It did not end by itself: ${why}.`,
+    }),
   }
 }
 

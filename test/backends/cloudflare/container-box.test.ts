@@ -26,16 +26,57 @@ const until = async (isTrue: () => unknown) => {
 }
 
 describe.each(apis)('a healthy container, with the API %s,', (api) => {
-  it.each([
-    ['moved', (root: string) => `mv ${root} ${root}-kept`, 'kept\n'],
-    ['removed', (root: string) => `rm -rf ${root}`, ''],
-  ])('is not destroyed when its workspace is %s: the folder is made anew, which is told', async (_, command, kept) => {
+  it('is not destroyed when its workspace is removed: the folder is made anew, which is told', async () => {
     const { backend, engine, world } = open(api)
-    await backend.exec(`echo kept > a; ${command(engine.root)}`, T)
+    await backend.exec(`echo kept > a; rm -rf ${engine.root}`, T)
     world.now += 120_000
-    const shown = await backend.exec(`ls; cat ${engine.root}-kept/a 2>/dev/null; true`, T)
-    expect(shown).toMatchObject({ stdout: kept, stderr: expect.stringContaining('created again') })
+    expect(await backend.exec('ls', T)).toMatchObject({ stdout: '', stderr: expect.stringContaining('created again') })
     expect(engine).toMatchObject({ destroyed: 0, starts: 1 })
+  })
+
+  it('has its workspace back that a command moved, with all that was written, and a link at its other name', async () => {
+    const { backend, engine, box } = open(api)
+    const to = `${engine.temporary}/keep it`
+    const moved = await backend.exec(`echo one > a; mv ${engine.root} '${to}'; echo two > b; echo three > '${to}/c'`, T)
+    expect(moved.stderr).toContain(`had been moved to ${to}. Only ${engine.root} is saved, so it was moved back`)
+    const shown = await backend.exec(`cat a b c '${to}/b'`, T)
+    expect(shown).toMatchObject({ stdout: 'one\ntwo\nthree\ntwo\n', stderr: '' })
+    expect(await box.save()).toBe('saved')
+    engine.kill()
+    expect((await backend.exec('cat a b c', T)).stdout).toBe('one\ntwo\nthree\n')
+    expect(engine.destroyed).toBe(0)
+  })
+
+  it.each([
+    ['the next command', 'nothing'],
+    ['a copy', 'saved'],
+  ])(
+    'has its workspace back that a job moved, with %s',
+    async (first, outcome) => {
+      const { backend, engine, box } = open(api)
+      const to = `${engine.temporary}/kept`
+      await backend.exec('echo one > a', T)
+      const job = `mv ${engine.root} ${to}; echo two > b; touch ${engine.temporary}/moved; sleep 2; echo late > late`
+      await backend.jobs?.start('moves', job, { timeoutMs: 60_000 })
+      await until(() => backend.files.stat(`${engine.temporary}/moved`).catch(() => undefined))
+      expect(first === 'a copy' ? await box.save() : 'nothing').toBe(outcome)
+      expect((await backend.exec('cat a b', T)).stdout).toBe('one\ntwo\n')
+      await until(async () => (await backend.jobs?.state('moves'))?.at !== 'running')
+      expect((await backend.exec('cat late', T)).stdout).toBe('late\n')
+      expect(await box.save()).toBe('saved')
+      engine.kill()
+      expect((await backend.exec('cat a b late', T)).stdout).toBe('one\ntwo\nlate\n')
+    },
+    30_000,
+  )
+
+  it('keeps a workspace that a command has put in the place of the other, and brings nothing back', async () => {
+    const { backend, engine } = open(api)
+    const old = `${engine.temporary}/old`
+    await backend.exec(`echo old > a; mv ${engine.root} ${old}; mkdir ${engine.root}`, T)
+    expect(await backend.exec(`ls; cat ${old}/a`, T)).toMatchObject({ stdout: 'old\n', stderr: '' })
+    await backend.exec(`rm -rf ${engine.root}`, T)
+    expect((await backend.exec(`cat ${old}/a; ls`, T)).stdout).toBe('old\n')
   })
 
   it.each([
@@ -78,7 +119,7 @@ describe.each(apis)('a healthy container, with the API %s,', (api) => {
     await backend.exec('echo kept > a', T)
     expect(await box.save()).toBe('saved')
     const before = world.stored
-    await backend.exec(`mv ${engine.root} ${engine.root}-kept`, T)
+    await backend.exec(`rm -rf ${engine.root}`, T)
     expect(await box.save()).toBe('nothing')
     expect(world.stored).toEqual(before)
   })
@@ -451,7 +492,7 @@ describe('a command in a container', () => {
     const { backend } = open('sdk')
     await backend.jobs?.start('j', 'kill -KILL $$', { timeoutMs: 60_000 })
     await until(async () => (await backend.jobs?.state('j'))?.at !== 'running')
-    expect(await backend.jobs?.state('j')).toEqual({ at: 'exited', exitCode: 137 })
+    expect(await backend.jobs?.state('j')).toMatchObject({ at: 'exited', exitCode: 137 })
   })
 })
 
@@ -492,6 +533,22 @@ describe.each(apis)('a full disk, with the API %s,', (api) => {
     expect([engine.starts, engine.kills, engine.destroyed]).toEqual([1, 0, 0])
     const own = await backend.exec(`ls -d ${engine.state}/x-* | wc -l`, T)
     expect(own.stdout).toBe('1\n')
+  })
+})
+
+describe.each(apis)('a job that fills the disk, with the API %s,', (api) => {
+  it('ends with its own code and the reason, and once', async ({ skip }) => {
+    const { backend, engine } = open(api)
+    skip(!engine.limitDisk('size=4m'), 'This process may not mount a disk.')
+    await backend.exec('true', T)
+    await backend.jobs?.start('fills', 'sleep 0.3; head -c 50000000 /dev/zero > big; exit 5', { timeoutMs: 60_000 })
+    await until(async () => (await backend.jobs?.state('fills'))?.at !== 'running')
+    expect(await backend.jobs?.state('fills')).toMatchObject({ at: 'exited', exitCode: 5, reason: 'disk' })
+    await backend.exec('rm big', T)
+    expect(await backend.jobs?.state('fills')).toMatchObject({ at: 'exited', exitCode: 5, reason: 'disk' })
+    await backend.jobs?.start('fails', 'exit 5', { timeoutMs: 60_000 })
+    await until(async () => (await backend.jobs?.state('fails'))?.at !== 'running')
+    expect(await backend.jobs?.state('fails')).not.toHaveProperty('reason')
   })
 })
 

@@ -75,7 +75,7 @@ export function endsEscapes(open: () => Backend): void {
     await backend.jobs?.start('j', command, { timeoutMs: 6_000 })
     await untilBegun(backend)
     while ((await backend.jobs?.state('j'))?.at === 'running') await new Promise((resolve) => setTimeout(resolve, 100))
-    expect(await backend.jobs?.state('j')).toEqual({ at: 'exited', exitCode: 124 })
+    expect(await backend.jobs?.state('j')).toMatchObject({ at: 'exited', exitCode: 124 })
     expect(await listAlive(backend)).toEqual([])
   })
 

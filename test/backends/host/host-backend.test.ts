@@ -4,6 +4,7 @@ import type { HostRecord, HostPort } from '#backends/host/host-port.ts'
 import { scopeVariable, stateBeside } from '#backends/host/scripts.ts'
 import { conforms } from '../conformance.ts'
 import { endsEscapes } from './escapes.ts'
+import { hasBubblewrap } from '../../sandbox/bubblewrap.mjs'
 import { createLocalHost } from './local-host.mjs'
 
 const bytes = (text: string) => new TextEncoder().encode(text)
@@ -13,8 +14,11 @@ const drops: (() => void)[] = []
 afterEach(() => drops.splice(0).forEach((drop) => drop()))
 afterEach(() => vi.restoreAllMocks())
 
-function open(change: (port: HostPort) => Partial<HostPort> = () => ({}), { isUser = false } = {}) {
-  const host = createLocalHost({ isUser })
+function open(
+  change: (port: HostPort) => Partial<HostPort> = () => ({}),
+  { isUser = false, hasMemoryGroup = false } = {},
+) {
+  const host = createLocalHost({ isUser, hasMemoryGroup })
   drops.push(host.drop)
   const kept: { memory: HostRecord } = { memory: {} }
   const backend = hostBackend({
@@ -205,7 +209,7 @@ describe('a replaced host', () => {
     const { backend, jobs, replace } = open()
     await jobs.start('j', 'true', T)
     await replace()
-    expect(await backend.jobs?.state('j')).toEqual({ at: 'lost' })
+    expect(await backend.jobs?.state('j')).toEqual({ at: 'lost', reason: 'replaced' })
   })
 })
 
@@ -371,7 +375,7 @@ describe('jobs on a host', () => {
     const first = open()
     await first.jobs.start('a b', `echo "it's"; echo >> runs; exit 5`, T)
     await first.jobs.start('a b', 'echo twice', T)
-    expect(await ended(first.jobs, 'a b')).toEqual({ at: 'exited', exitCode: 5 })
+    expect(await ended(first.jobs, 'a b')).toMatchObject({ at: 'exited', exitCode: 5 })
     expect(await first.jobs.output('a b', 0, 100)).toEqual({ text: "it's\n", next: 5 })
     expect(await first.jobs.output('a b', 3, 100)).toEqual({ text: 's\n', next: 5 })
     expect(await first.backend.files.read('runs')).toEqual(bytes('\n'))
@@ -394,7 +398,7 @@ describe('jobs on a host', () => {
     await vi.waitFor(async () => expect(await jobs.output('deaf', 0, 9)).toMatchObject({ text: 'deaf\n' }), 10_000)
     expect(await left()).not.toBe('')
     await jobs.kill('deaf')
-    expect(await jobs.state('deaf')).toEqual({ at: 'exited', exitCode: 137 })
+    expect(await jobs.state('deaf')).toMatchObject({ at: 'exited', exitCode: 137 })
     expect(await left()).toBe('')
   })
 
@@ -415,9 +419,17 @@ describe('jobs on a host', () => {
     expect((await backend.exec(`pgrep -f '[s]leep ${seconds}'`, T)).stdout).toBe('')
   })
 
+  it.skipIf(!hasBubblewrap)('that the system killed for lack of memory say so (needs bubblewrap)', async () => {
+    const { jobs } = open(undefined, { hasMemoryGroup: true })
+    await jobs.start('itself', 'kill -KILL $$', { timeoutMs: 60_000 })
+    expect(await ended(jobs, 'itself')).not.toHaveProperty('reason')
+    await jobs.start('memory', 'echo oom_kill 1 > /sys/fs/cgroup/memory.events; kill -KILL $$', { timeoutMs: 60_000 })
+    expect(await ended(jobs, 'memory')).toMatchObject({ at: 'exited', exitCode: 137, reason: 'memory' })
+  })
+
   it('end at their timeout', async () => {
     const { jobs } = open()
     await jobs.start('long', 'sleep 60', { timeoutMs: 300 })
-    expect(await ended(jobs, 'long')).toEqual({ at: 'exited', exitCode: 124 })
+    expect(await ended(jobs, 'long')).toMatchObject({ at: 'exited', exitCode: 124 })
   })
 })

@@ -1,6 +1,10 @@
 import type { HostPort } from '#backends/host/host-port.ts'
 
-export function createLocalHost(options?: { readonly isUser?: boolean }): {
+export function createLocalHost(options?: {
+  readonly isUser?: boolean
+  /** Scripts see a control group that counts no process killed for lack of memory, and may change it. */
+  readonly hasMemoryGroup?: boolean
+}): {
   readonly port: HostPort
   readonly root: string
   readonly state: string

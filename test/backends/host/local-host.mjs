@@ -1,7 +1,7 @@
 // Implements a host port locally: scripts run in a real bash, files are in a folder of the test.
 // `--norc`, because bash takes the socket of its input for a remote shell and would run the files of this machine's user.
 import { spawn } from 'node:child_process'
-import { mkdtempSync, rmSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { mkdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -9,13 +9,19 @@ import { join } from 'node:path'
 /** Runs a script of root as any other user: without the right to read and remove all files. */
 const asUser = ['--bounding-set=-dac_override,-dac_read_search', '--inh-caps=-dac_override,-dac_read_search']
 
-export function createLocalHost({ isUser = false } = {}) {
+export function createLocalHost({ isUser = false, hasMemoryGroup = false } = {}) {
   const folder = mkdtempSync(join(tmpdir(), 'talaria-host-'))
   const root = join(folder, 'workspace')
+  const group = join(folder, 'group')
+  if (hasMemoryGroup) {
+    mkdirSync(group)
+    writeFileSync(join(group, 'memory.events'), 'oom 0\noom_kill 0\n')
+  }
+  const within = hasMemoryGroup ? ['bwrap', '--dev-bind', '/', '/', '--bind', group, '/sys/fs/cgroup'] : []
   const port = {
     run: (script, timeoutMs) =>
       new Promise((resolve, reject) => {
-        const words = ['bash', '--norc', '-c', script]
+        const words = [...within, 'bash', '--norc', '-c', script]
         const [program, ...rest] = isUser && process.getuid() === 0 ? ['setpriv', ...asUser, ...words] : words
         const child = spawn(program, rest, {
           cwd: '/',

@@ -56,6 +56,6 @@ describe.skipIf(!hasBubblewrap)('all files of a workspace (needs bubblewrap)', (
     expect(await backend.tree()).toEqual([])
     await backend.jobs?.start('j', 'sleep 60', { timeoutMs: 60_000 })
     await backend.destroy()
-    expect(await backend.jobs?.state('j')).toEqual({ at: 'lost' })
+    expect(await backend.jobs?.state('j')).toEqual({ at: 'lost', reason: 'replaced' })
   })
 })

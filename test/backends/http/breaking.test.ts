@@ -119,7 +119,7 @@ describe('other requests', () => {
 
   it('report a job as lost when the server does not know it', async () => {
     const { backend } = scripted(refusal(404, 'missing'), refusal(404, 'missing'))
-    expect(await backend.jobs?.state('gone')).toEqual({ at: 'lost' })
+    expect(await backend.jobs?.state('gone')).toEqual({ at: 'lost', reason: 'replaced' })
     expect(await backend.jobs?.output('gone', 5, 100)).toEqual({ text: '', next: 5 })
   })
 })

@@ -39,7 +39,7 @@ describe.each([
       })
       expect(await jobs.state('a')).toEqual({ at: 'running' })
       await backend.exec('touch /tmp/go', T)
-      expect(await ended(jobs, 'a')).toEqual({ at: 'exited', exitCode: 3 })
+      expect(await ended(jobs, 'a')).toMatchObject({ at: 'exited', exitCode: 3 })
       expect(await everything(jobs, 'a')).toBe('one\ntwo\n/tmp\n')
       expect((await backend.exec('cat /tmp/here', T)).stdout).toBe('job\n')
     }))
@@ -67,11 +67,11 @@ describe.each([
         (stat) => stat !== undefined,
       )
       await jobs.kill('a')
-      expect(await jobs.state('a')).toEqual({ at: 'exited', exitCode: 137 })
+      expect(await jobs.state('a')).toMatchObject({ at: 'exited', exitCode: 137 })
       const size = (await backend.files.stat('log'))?.size
       // Another loop of this kind writes meanwhile.
       await jobs.start('b', 'for i in $(seq 20); do echo x >> other; sleep 0.001; done', T)
-      expect(await ended(jobs, 'b')).toEqual({ at: 'exited', exitCode: 0 })
+      expect(await ended(jobs, 'b')).toMatchObject({ at: 'exited', exitCode: 0 })
       expect((await backend.files.stat('log'))?.size).toBe(size)
       await jobs.kill('a')
     }))
@@ -80,7 +80,7 @@ describe.each([
     inWorkspace({ loader }, async ({ backend }) => {
       const jobs = jobsOf(backend)
       await jobs.start('a', 'echo begun; sleep 1000', { timeoutMs: 200 })
-      expect(await ended(jobs, 'a')).toEqual({ at: 'exited', exitCode: 124 })
+      expect(await ended(jobs, 'a')).toMatchObject({ at: 'exited', exitCode: 124 })
       expect(await everything(jobs, 'a')).toBe('begun\n')
     }))
 })
@@ -103,10 +103,10 @@ describe('background jobs', () => {
         ({ text }) => text !== '',
       )
       const later = jobsOf(open())
-      expect(await later.state('a')).toEqual({ at: 'lost' })
+      expect(await later.state('a')).toEqual({ at: 'lost', reason: 'restarted' })
       expect(await everything(later, 'a')).toBe('before\n')
       await later.start('a', 'echo again', T)
-      expect(await later.state('a')).toEqual({ at: 'lost' })
+      expect(await later.state('a')).toEqual({ at: 'lost', reason: 'restarted' })
       await later.kill('a')
       await jobsOf(backend).kill('a')
     }))
@@ -130,7 +130,10 @@ describe('background jobs', () => {
       await jobsOf(backend).start('a', 'echo done; exit 7', T)
       await ended(jobsOf(backend), 'a')
       const later = jobsOf(open())
-      expect([await later.state('a'), await everything(later, 'a')]).toEqual([{ at: 'exited', exitCode: 7 }, 'done\n'])
+      expect([await later.state('a'), await everything(later, 'a')]).toMatchObject([
+        { at: 'exited', exitCode: 7, endedMsAgo: expect.any(Number) },
+        'done\n',
+      ])
     }))
 
   it('are at most eight at a time', () =>
@@ -140,7 +143,7 @@ describe('background jobs', () => {
       await expect(jobs.start('one more', 'true', T)).rejects.toMatchObject({ code: 'quota' })
       await jobs.kill('job3')
       await jobs.start('one more', 'true', T)
-      expect(await ended(jobs, 'one more')).toEqual({ at: 'exited', exitCode: 0 })
+      expect(await ended(jobs, 'one more')).toMatchObject({ at: 'exited', exitCode: 0 })
       await Promise.all([0, 1, 2, 4, 5, 6, 7].map((i) => jobs.kill(`job${i}`)))
     }))
 
@@ -174,7 +177,7 @@ describe('background jobs', () => {
     inWorkspace({}, async ({ backend }) => {
       const jobs = jobsOf(backend)
       await jobs.start('a', 'echo a; for i in 1 2; do echo $i; [ $i = 2 ] && exit 5; done', T)
-      expect(await ended(jobs, 'a')).toEqual({ at: 'exited', exitCode: 5 })
+      expect(await ended(jobs, 'a')).toMatchObject({ at: 'exited', exitCode: 5 })
       expect(await everything(jobs, 'a')).toBe('a\n1\n2\n')
     }))
 })

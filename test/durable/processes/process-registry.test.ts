@@ -203,6 +203,54 @@ describe('a process in the registry', () => {
     expect(jobs.get(id)?.killed).toBe(true)
   })
 
+  it('ended when its host says, not when that was noticed, and says why', async () => {
+    const { live, jobs, at } = setUp()
+    const processes = live()
+    const { id } = await processes.start(request('a', { notify: true }))
+    at.now += 60_000
+    Object.assign(jobs.get(id)!, { state: { at: 'exited', exitCode: 137, reason: 'disk', endedMsAgo: 50_000 } })
+    await processes.pollAll()
+    expect(processes.list()[0]?.state).toEqual({ at: 'exited', exitCode: 137, reason: 'disk', endedAt: 1_010_000 })
+    expect(await news(processes)).toContain('exited with code 137 after 10 s: the disk is full.')
+  })
+
+  it('does not end before it began, whatever the clock of its host', async () => {
+    const { live, jobs, at } = setUp()
+    const { id } = await live().start(request('a'))
+    at.now += 1_000
+    for (const [endedMsAgo, endedAt] of [
+      [9_000_000, 1_000_000],
+      [-5_000, 1_001_000],
+    ] as const) {
+      const row = jobs.get(id)!
+      Object.assign(row, { state: { at: 'exited', exitCode: 0, endedMsAgo } })
+      const other = setUp()
+      other.at.now = 1_000_000
+      const started = await other.live().start(request('b'))
+      Object.assign(other.jobs.get(started.id)!, { state: row.state })
+      other.at.now += 1_000
+      expect((await other.live().refresh(started.id)).state).toMatchObject({ endedAt })
+    }
+  })
+
+  it.each([
+    ['replaced', 'its host was replaced or is gone'],
+    ['unreachable', 'does not answer any more'],
+  ] as const)('that is lost says why: %s', async (reason, words) => {
+    const { live, jobs, host, at } = setUp()
+    const processes = live()
+    const { id } = await processes.start(request('a', { notify: true }))
+    if (reason === 'replaced') jobs.delete(id)
+    else {
+      host.isAway = true
+      at.now += 48 * 3_600_000
+    }
+    await processes.pollAll().catch(() => undefined)
+    expect(processes.list()[0]?.state).toMatchObject({ at: 'lost', reason })
+    host.isAway = false
+    expect(await news(processes)).toContain(words)
+  })
+
   it('that had already ended is not marked as killed', async () => {
     const { live, ends } = setUp()
     const { id } = await live().start(request('a'))

@@ -84,8 +84,10 @@ function session(first: BackendKind = 'virtual') {
     daytona: memoryBackend('daytona', '/home/daytona'),
   } as const
   const state: { wanted: BackendKind; record: WorkspaceLocation | undefined } = { wanted: first, record: undefined }
+  const processes: Partial<Record<BackendKind, readonly string[]>> = {}
   const open = () =>
     sessionBackend({
+      processesOn: (kind) => processes[kind] ?? [],
       open: (kind) => {
         const found = (all as Partial<Record<BackendKind, ReturnType<typeof memoryBackend>>>)[kind]
         if (found) return found.backend
@@ -104,7 +106,7 @@ function session(first: BackendKind = 'virtual') {
         root: '/workspace',
       },
     })
-  return { all, state, open }
+  return { all, state, open, processes }
 }
 
 const file = (path: string, size: number): FileStat => ({ path, type: 'file', size, modified: 1 })
@@ -285,19 +287,62 @@ describe('a session', () => {
     expect((await backend.exec('ls', { timeoutMs: 1 })).stderr).toBe('')
   })
 
-  it('tells a command that the files moved while it ran', async () => {
+  it('waits for a command that runs, and takes along what it has written', async () => {
     const { all, state, open } = session()
     const backend = open()
     const { exec } = all.virtual.backend
     const [begun, ended] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
-    const slow = async (...task: Parameters<typeof exec>) => (begun.resolve(), await ended.promise, exec(...task))
+    const slow = async (...task: Parameters<typeof exec>) => {
+      begun.resolve()
+      await ended.promise
+      all.virtual.put('late', bytes('late'))
+      return exec(...task)
+    }
     Object.assign(all.virtual.backend, { exec: slow })
     const running = backend.exec('make', { timeoutMs: 1 })
     await begun.promise
     state.wanted = 'http'
-    await backend.files.stat('a')
+    await backend.files.write('meanwhile', bytes('meanwhile'))
+    expect([backend.kind, state.record?.kind ?? 'virtual']).toEqual(['virtual', 'virtual'])
     ended.resolve()
-    expect((await running).stderr).toContain('moved from virtual to http while this command ran')
+    expect((await running).stderr).toBe('')
+    expect([text(await backend.files.read('late')), text(await backend.files.read('meanwhile'))]).toEqual([
+      'late',
+      'meanwhile',
+    ])
+    expect([backend.kind, state.record?.kind]).toEqual(['http', 'http'])
+  })
+
+  it('waits for a file that is being written', async () => {
+    const { all, state, open } = session()
+    const backend = open()
+    const { write } = all.virtual.backend.files
+    const ended = Promise.withResolvers<void>()
+    Object.assign(all.virtual.backend.files, {
+      write: async (...given: Parameters<typeof write>) => (await ended.promise, write(...given)),
+    })
+    const writing = backend.files.write('a', bytes('a'))
+    await new Promise((resolve) => setTimeout(resolve, 0))
+    state.wanted = 'http'
+    expect(await backend.files.read('a')).toBeUndefined()
+    ended.resolve()
+    await writing
+    expect([text(await backend.files.read('a')), state.record?.kind]).toEqual(['a', 'http'])
+  })
+
+  it('waits for background processes, and says so until they have ended', async () => {
+    const { all, state, open, processes } = session()
+    const backend = open()
+    await backend.files.write('a', bytes('a'))
+    processes.virtual = ['proc_a']
+    state.wanted = 'http'
+    expect((await backend.exec('ls', { timeoutMs: 1 })).stderr).toContain(
+      'stays on virtual until its background processes have ended (proc_a). Then it moves to http.',
+    )
+    expect(backend.kind).toBe('virtual')
+    all.virtual.put('late', bytes('late'))
+    processes.virtual = []
+    expect(text(await backend.files.read('late'))).toBe('late')
     expect((await backend.exec('ls', { timeoutMs: 1 })).stderr).toBe('')
   })
 

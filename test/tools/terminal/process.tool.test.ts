@@ -34,6 +34,7 @@ describe('process', () => {
           status: 'exited',
           uptime_seconds: 12,
           exit_code: 2,
+          ended_at: '1970-01-01T00:00:12.000Z',
           cwd: '/workspace',
           started_at: '1970-01-01T00:00:00.000Z',
         },
@@ -52,6 +53,7 @@ describe('process', () => {
       status: 'exited',
       uptime_seconds: 12,
       exit_code: 3,
+      ended_at: '1970-01-01T00:00:12.000Z',
       output: 'up',
     })
     expect(processes.toldOf).toEqual(['proc_a'])
@@ -99,6 +101,13 @@ describe('process', () => {
   it('kills a running process', async () => {
     const { run } = setUp({ proc_a: {}, proc_b: { state: exited(1) } })
     expect((await run({ action: 'kill', session_id: 'proc_a' })).result).toMatchObject({ status: 'killed' })
+  })
+
+  it('says why and when a process ended', async () => {
+    const { run } = setUp({ proc_a: { state: { at: 'exited', exitCode: 137, endedAt: 12_000, reason: 'memory' } } })
+    const { result } = await run({ action: 'poll', session_id: 'proc_a' })
+    expect(result).toMatchObject({ reason: 'memory', ended_at: '1970-01-01T00:00:12.000Z' })
+    expect(result['note']).toContain('ran out of memory')
   })
 
   it('reports no exit code for a lost process', async () => {
