@@ -204,6 +204,7 @@ const routes: readonly (readonly [Way | { readonly reason: string }, readonly st
       'POST /api/login',
       'POST /api/login/links',
       'POST /api/push',
+      'POST /api/settings/models/discover',
       'POST /api/sessions/delete',
       'POST /api/sessions/{id}/previews',
       'POST /api/sessions/{id}/rollback',

@@ -102,9 +102,11 @@ export type Limits = z.infer<typeof limitsSchema>
 export const knownLimits = (stored: Limits): Limits =>
   Object.fromEntries(Object.entries(stored).filter(([name]) => Object.hasOwn(limitsSchema.shape, name)))
 
-const headerName = z.string().regex(/^(?!(?:host|content-length|connection|transfer-encoding)$)[A-Za-z0-9-]{1,64}$/i)
+export const headerName = z
+  .string()
+  .regex(/^(?!(?:host|content-length|connection|transfer-encoding)$)[A-Za-z0-9-]{1,64}$/i)
 /** Sealed values are longer than the 2,000 characters that a request may send. */
-const header = z
+export const header = z
   .string()
   .max(4_096)
   .regex(/^[\t\u0020-\u007e]*$/, 'Printable ASCII only.')
