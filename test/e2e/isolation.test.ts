@@ -21,6 +21,7 @@ const bodies: Record<string, unknown> = {
   '/import': {},
   '/goal': { text: 'anything' },
   '/previews': { path: 'a.txt' },
+  '/messages/{seq}/rating': { value: 'good' },
   '/versions': { version: 'msg_1' },
   '/files/{path}/move': { to: 'b.txt' },
 }

@@ -1,17 +1,14 @@
 /** Tests in Chromium how people choose models, add providers and test keys. */
 
-import { readFileSync } from 'node:fs'
-import { createRequire } from 'node:module'
-import { type Browser, type Page } from 'playwright-core'
+import { type Browser } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { chromium, launchBrowser, readBoxes } from './support/chromium.ts'
 import { type Client, newTenant } from './support/client.ts'
 import { owner } from './support/here.ts'
+import { audit, fieldOf, type Locale, openPage } from './support/page.ts'
 
-const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
 const words = {
   'en-US': {
-    field: 'Message',
     model: /^Model: /,
     search: 'Search',
     sees: 'sees',
@@ -20,7 +17,6 @@ const words = {
     nearest: 'No usable model has this name. The nearest are:',
   },
   'de-DE': {
-    field: 'Nachricht',
     model: /^Modell: /,
     search: 'Suchen',
     sees: 'sieht',
@@ -34,22 +30,7 @@ describe.skipIf(chromium === undefined)('models', () => {
   let browser: Browser
   let client: Client
   const errors: string[] = []
-  const signIn = async (locale: keyof typeof words, width: number): Promise<Page> => {
-    const context = await browser.newContext({ locale, viewport: { width, height: 700 } })
-    const page = await context.newPage()
-    page.setDefaultTimeout(30_000)
-    page.on('console', (message) => message.type() === 'error' && errors.push(message.text()))
-    await page.goto((await client.post('/api/login/links')).json.url.replace('127.0.0.1', 'localhost'))
-    await page.getByRole('textbox', { name: words[locale].field }).waitFor()
-    return page
-  }
-  const audit = async (page: Page) => {
-    await page.evaluate(axe)
-    const found = (await page.evaluate(
-      `axe.run(document, { resultTypes: ['violations'] }).then(({ violations }) => violations.map(({ id, nodes }) => id + ' ' + nodes.map(({ html }) => html)))`,
-    )) as readonly string[]
-    expect(found).toEqual([])
-  }
+  const signIn = (locale: Locale, width: number) => openPage(browser, client, { locale, width, errors })
 
   beforeAll(async () => {
     browser = await launchBrowser()
@@ -95,7 +76,7 @@ describe.skipIf(chromium === undefined)('models', () => {
       await dialog.waitFor({ state: 'detached' })
       expect(await picker.innerText()).toBe('gpt-4.1')
       const sent = page.waitForRequest((request) => request.url().endsWith('/chat') && request.method() === 'POST')
-      await page.getByRole('textbox', { name: words[locale].field }).fill('Hello')
+      await fieldOf(page, locale).fill('Hello')
       const [send, button] = await readBoxes(page.locator('.composer .send'), picker)
       expect([button.x >= 0, send.x + send.width <= width, button.x + button.width <= send.x]).toEqual([
         true,

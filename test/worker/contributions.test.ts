@@ -118,6 +118,10 @@ const routes: readonly (readonly [Way | { readonly reason: string }, readonly st
     ['POST /webhooks/{platform}/{connection}'],
   ],
   [none('its tools are routes of this list, called with the rights of the key'), ['POST /mcp']],
+  [
+    none('only a review reads it, with the rights of who has rated (ratings.ts)'),
+    ['PUT /api/sessions/{id}/messages/{seq}/rating'],
+  ],
   [none('a copy has the contributions of its original'), ['POST /api/sessions/{id}/fork']],
   [
     tenantWide,
@@ -229,6 +233,7 @@ const routes: readonly (readonly [Way | { readonly reason: string }, readonly st
       'DELETE /api/sessions/{id}',
       'DELETE /api/sessions/{id}/files/{path}',
       'DELETE /api/sessions/{id}/goal',
+      'DELETE /api/sessions/{id}/messages/{seq}/rating',
       'DELETE /api/sessions/{id}/runs/{run}',
       'DELETE /api/skills/{name}',
       'DELETE /api/skills/{name}/files/{path}',

@@ -35,6 +35,7 @@ function renderMessage(message: ExportedMessage): string {
     reasoning ? `<details><summary>Thinking</summary><div class="text">${escapeHtml(reasoning)}</div></details>` : '',
     ...renderContent(message),
     ...calls,
+    message.rating ? `<p class="rating">${escapeHtml(describeRating(message.rating))}</p>` : '',
     '</section>\n',
   ].join('')
 }
@@ -125,8 +126,12 @@ async function* renderMarkdown({ session, messages }: ExportSource): TextChunks 
     if (text) yield `\n${message.role === 'tool' ? renderCodeBlock(text, '') : text}\n`
     for (const { function: called } of message.tool_calls ?? [])
       yield `\n\`${called.name}\`\n\n${renderCodeBlock(called.arguments, 'json')}\n`
+    if (message.rating) yield `\n*${describeRating(message.rating).replaceAll(/\s+/g, ' ')}*\n`
   }
 }
+
+const describeRating = ({ value, note }: NonNullable<ExportedMessage['rating']>): string =>
+  `Rated ${value}${note ? `: ${note}` : ''}`
 
 /** Renders a Markdown code block whose fence is longer than any fence in the text. */
 function renderCodeBlock(text: string, language: string): string {

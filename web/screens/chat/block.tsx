@@ -16,6 +16,7 @@ import { forgetSent, timeline } from './store.ts'
 import { Results } from './results/results.tsx'
 import { MessagePicture, WorkspaceFile } from './results/workspace-file.tsx'
 import { Calls, SubagentLink } from './activity.tsx'
+import { RatingButtons } from './rating.tsx'
 import { ReadButton } from './read-button.tsx'
 import { Versions } from './version-row.tsx'
 
@@ -127,11 +128,15 @@ function Answer({ block }: { readonly block: TextBlock }) {
         <div class="actions">
           <IconButton icon="copy" label={t('copy')} onClick={() => copy(block.text)} />
           <ReadButton id={block.key} text={block.text} />
+          <RatingButtons seq={seqOf(block)} />
         </div>
       )}
     </>
   )
 }
+
+/** Stored blocks have the number of their message in the key. */
+const seqOf = ({ key, runId }: TextBlock): number => Number.parseInt(key.slice(runId.length + 1), 10)
 
 /** While it grows, its last line is shown. */
 function Thinking({ block }: { readonly block: TextBlock }) {

@@ -13,6 +13,7 @@ import { copy } from './copy.ts'
 import { Progress } from './progress.tsx'
 import { retry, session, timeline } from './store.ts'
 import { branchFrom } from './turns.ts'
+import { RatingButtons } from './rating.tsx'
 import { ReadButton } from './read-button.tsx'
 import { Versions } from './version-row.tsx'
 
@@ -49,6 +50,7 @@ function Actions({ messages, lastRun }: ActionsProps) {
       {answer && <IconButton icon="copy" label={t('copy')} onClick={() => copy(answer)} />}
       {canRetry && <IconButton icon="retry" label={t('retryAnswer')} onClick={retry} />}
       {answer && <ReadButton id={`${last?.seq}`} text={answer} />}
+      {answer && last && <RatingButtons seq={last.seq} />}
       {lastRun && can('chat') && (
         <IconButton icon="branch" label={t('branchAnswer')} onClick={() => branchFrom(lastRun)} />
       )}

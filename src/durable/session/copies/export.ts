@@ -12,7 +12,8 @@ import { textStream } from '#durable/platform/byte-stream.ts'
 import { importRunId, type Journal } from '#durable/storage/journal.ts'
 import { attachmentPrefix, storeMessageImages } from '#durable/workspace/attachments.ts'
 import type { Session } from '../session.ts'
-import type { NewSession } from '#durable/storage/session-metadata.ts'
+import type { NewSession, Rating } from '#durable/storage/session-metadata.ts'
+import { findRating, maxRatings } from '../core/ratings.ts'
 import { iso } from '../views/api-views.ts'
 import { clock } from '#durable/platform/clock.ts'
 import { decodeBase64Bytes, encodeBase64Bytes } from '#agent/core/base64.ts'
@@ -37,7 +38,7 @@ export function exportSession(
   const exported: ExportSource = {
     session: { id, title, source, model, ...(tags?.length && { tags }), created_at: iso(createdAt) },
     system: prompt,
-    messages: exportedMessages(readEntries(session.journal), session.journal.summaryFrom(1), {
+    messages: exportedMessages(session, {
       blobs,
       within: blobPrefix(session.tenantId),
       saidOnly,
@@ -59,16 +60,19 @@ function readEntries(journal: Journal): Generator<Entry> {
 }
 
 async function* exportedMessages(
-  entries: Iterable<Entry>,
-  summary: Entry | undefined,
+  session: Session,
   images: { readonly blobs: R2Bucket | undefined; readonly within: string; readonly saidOnly: boolean },
 ): AsyncGenerator<ExportedMessage> {
-  for (const { id, seq, runId, at, covers, keeps, effects, message } of entries) {
+  const { journal } = session
+  const summary = journal.summaryFrom(1)
+  for (const { id, seq, runId, at, covers, keeps, effects, message } of readEntries(journal)) {
     if (images.saidOnly && !isSaid(message)) continue
     const [loaded = message] = await loadImages([message], images.blobs, images.within)
     const position = { id, seq, run_id: runId, created_at: iso(at), compacted: isCompacted(seq, summary) }
     const replaced = covers !== undefined && { covers, ...(keeps && { keeps }), ...(effects && { effects }) }
-    yield { ...position, ...toExportedMessage(images.saidOnly ? withoutWork(loaded) : loaded), ...replaced }
+    const rating = images.saidOnly ? undefined : findRating(session, seq)
+    const exported = toExportedMessage(images.saidOnly ? withoutWork(loaded) : loaded)
+    yield { ...position, ...exported, ...replaced, ...(rating && { rating }) }
   }
 }
 
@@ -124,6 +128,21 @@ export async function importSession(
   })
   const spec: NewSession = { title, model, tags, source: 'import' }
   session.create(spec, authority)
+  const ratings = messages.flatMap(({ rating }, i): readonly Rating[] =>
+    rating && whole[i]?.role === 'assistant'
+      ? [
+          {
+            seq: i + 1,
+            value: rating.value,
+            ...(rating.note && { note: rating.note }),
+            at: now,
+            authority,
+            isReviewed: true,
+          },
+        ]
+      : [],
+  )
+  if (ratings.length) session.updateMeta({ ratings: ratings.slice(-maxRatings) })
   session.adopt(session.meta, groupIntoRows(entries))
   await importFiles(session, files)
   await session.billing.reportStorage()

@@ -210,6 +210,7 @@ function metadataOfFork(meta: SessionMetadata, spec: ForkSpec): SessionMetadata 
     pinned: _pinned,
     filesChangedAt: _filesChangedAt,
     archived: _archived,
+    ratings: _ratings,
     versions: _versions,
     ...rest
   } = meta
