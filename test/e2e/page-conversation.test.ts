@@ -33,8 +33,32 @@ describe.skipIf(chromium === undefined)('a conversation', () => {
 
   describe.each(screens)('%s, %i px', (locale, width) => {
     const words = {
-      'en-US': { bad: 'Bad answer', why: 'What was wrong? (optional)', save: 'Save' },
-      'de-DE': { bad: 'Schlechte Antwort', why: 'Was war falsch? (freiwillig)', save: 'Speichern' },
+      'en-US': {
+        bad: 'Bad answer',
+        why: 'What was wrong? (optional)',
+        save: 'Save',
+        more: 'Search and export',
+        share: 'Share',
+        create: 'Create a link',
+        revoke: 'Revoke',
+        temporary: 'Temporary chat',
+        mark: 'Temporary',
+        newChat: 'New chat',
+        keep: 'Save as a prompt',
+      },
+      'de-DE': {
+        bad: 'Schlechte Antwort',
+        why: 'Was war falsch? (freiwillig)',
+        save: 'Speichern',
+        more: 'Suchen und exportieren',
+        share: 'Teilen',
+        create: 'Link erzeugen',
+        revoke: 'Entziehen',
+        temporary: 'Temporärer Chat',
+        mark: 'Temporär',
+        newChat: 'Neuer Chat',
+        keep: 'Als Vorlage speichern',
+      },
     }[locale]
 
     it('is rated with a word, which stays, is changed and taken back', async () => {
@@ -63,6 +87,79 @@ describe.skipIf(chromium === undefined)('a conversation', () => {
       expect(await bad.getAttribute('aria-pressed')).toBe('true')
       await bad.click()
       await expect.poll(async () => (await ratings())[3]).toBe(undefined)
+      await page.context().close()
+    })
+
+    it('is shared by a link that everybody can read until it is revoked, and saved as a PDF', async () => {
+      const id = await client.newSession({ title: 'Walnuts' })
+      await client.chat(id, '[[say <img src=x onerror=alert(1)> **Nuts**]]')
+      const page = await signIn(locale, width)
+      await page.goto(`${origin}/#/chat/${id}`)
+      await page.getByRole('button', { name: words.more }).click()
+      const dialog = page.getByRole('dialog')
+      await dialog.locator('summary', { hasText: words.share }).click()
+      await dialog.getByRole('button', { name: words.create }).click()
+      const link = dialog.getByRole('textbox', { name: 'Link' })
+      await link.waitFor()
+      const url = (await link.inputValue()).replace('127.0.0.1', 'localhost')
+      const [box] = await readBoxes(dialog)
+      expect([box.x >= 0, box.x + box.width <= width]).toEqual([true, true])
+      await audit(page)
+      const stranger = await (await browser.newContext({ viewport: { width, height: 740 } })).newPage()
+      const requests: string[] = []
+      stranger.on('request', (request) => requests.push(request.url()))
+      await stranger.goto(url)
+      await stranger.getByRole('heading', { name: 'Walnuts' }).waitFor()
+      expect(await stranger.locator('body').innerText()).toContain('<img src=x onerror=alert(1)>')
+      expect(requests.filter((one) => !one.endsWith('favicon.ico'))).toEqual([url])
+      await expectWithin(stranger, width)
+      const saved = page.waitForEvent('download')
+      await dialog.getByRole('button', { name: 'PDF' }).click()
+      expect((await saved).suggestedFilename()).toBe('Walnuts.pdf')
+      await dialog.getByRole('button', { name: words.revoke }).click()
+      await link.waitFor({ state: 'detached' })
+      expect((await stranger.goto(url))?.status()).toBe(404)
+      await stranger.context().close()
+      await page.context().close()
+    })
+
+    it('that is temporary is in no list, and gone when another one is opened', async () => {
+      const page = await signIn(locale, width)
+      const listed = async () => (await client.get('/api/sessions?archived=all')).json.data.length
+      const before = await listed()
+      await page.getByRole('button', { name: words.temporary }).click()
+      await audit(page)
+      await send(page, locale, '[[say secret]]')
+      await page.locator('.block.text', { hasText: 'secret' }).waitFor()
+      await page.locator('.chat-head .badge', { hasText: words.mark }).waitFor()
+      const id = new URL(page.url()).hash.split('/').at(-1) ?? ''
+      await page.reload()
+      await page.locator('.block.text', { hasText: 'secret' }).waitFor()
+      expect(await listed()).toBe(before)
+      expect(await page.locator(`.side [data-session="${id}"]`).count()).toBe(0)
+      expect((await client.get(`/api/sessions/${id}`)).status).toBe(200)
+      await page.evaluate("location.hash = '#/chat'")
+      await expect.poll(async () => (await client.get(`/api/sessions/${id}`)).status).toBe(404)
+      expect(await page.getByRole('button', { name: words.temporary }).getAttribute('aria-pressed')).toBe('false')
+      await page.context().close()
+    })
+
+    it('gives its words to the prompt library, which a slash offers', async () => {
+      const id = await client.newSession()
+      await client.chat(id, '[[say kept]]')
+      const page = await signIn(locale, width)
+      await page.goto(`${origin}/#/chat/${id}`)
+      await page.getByRole('button', { name: words.keep }).click()
+      const name = `kept-${width}`
+      await page.getByRole('dialog').getByRole('textbox').fill(name)
+      await page.getByRole('dialog').getByRole('button', { name: words.save }).click()
+      await expect.poll(async () => (await client.get('/api/settings')).json.prompts?.[name]).toBe('[[say kept]]')
+      await fieldOf(page, locale).pressSequentially(`/${name.slice(0, 6)}`)
+      await page.getByRole('option', { name: new RegExp(`^/${name}`) }).waitFor()
+      await audit(page)
+      await page.keyboard.press('Enter')
+      await expect.poll(() => fieldOf(page, locale).inputValue()).toBe('[[say kept]]')
+      await expectWithin(page, width)
       await page.context().close()
     })
   })

@@ -211,6 +211,8 @@ const routes: readonly (readonly [Way | { readonly reason: string }, readonly st
       'POST /api/settings/models/discover',
       'POST /api/sessions/delete',
       'POST /api/sessions/{id}/previews',
+      'POST /api/sessions/{id}/shares',
+      'DELETE /api/sessions/{id}/shares/{share}',
       'POST /api/sessions/{id}/rollback',
       'POST /api/sessions/{id}/stop',
       'POST /api/sessions/{id}/undo',

@@ -75,6 +75,16 @@ export type SubagentLink = {
   readonly missed?: readonly string[]
 }
 
+/** A link under which everybody reads the conversation up to a message. */
+export type Share = {
+  readonly id: string
+  readonly createdAt: number
+  /** The last message that is shared. */
+  readonly through: number
+  /** Absent: it does not expire. */
+  readonly expiresAt?: number
+}
+
 /** How somebody rates an answer. */
 export type Rating = {
   readonly seq: number
@@ -180,6 +190,8 @@ export type SessionMetadata = Conversations & {
   readonly restoredRuns?: readonly string[] | undefined
   /** Parts of the conversation that another answer or another message has replaced (core/versions.ts). */
   readonly versions?: readonly ReplacedVersion[] | undefined
+  /** The links under which the conversation is read by everybody. */
+  readonly shares?: readonly Share[]
   /** How people rate answers. Absent: nobody has. */
   readonly ratings?: readonly Rating[]
   /** Only in the copy of history: a rebuilt session continues after these numbers. */

@@ -26,12 +26,14 @@ export type ExportOptions = {
   readonly hasFiles: boolean
   /** Leaves out what only the agent saw: calls, results, thinking, and messages of the system. */
   readonly saidOnly?: boolean
+  /** For everybody: up to this message, and without ids. */
+  readonly through?: number
 }
 
 /** Streams the current conversation; messages that arrive during the export are not included. */
 export function exportSession(
   session: Session,
-  { format, hasFiles, saidOnly = false }: ExportOptions,
+  { format, hasFiles, saidOnly = false, through }: ExportOptions,
   blobs: R2Bucket | undefined,
 ): ReadableStream<Uint8Array> {
   const { id, title, source, model, tags, createdAt, prompt } = session.meta
@@ -42,7 +44,9 @@ export function exportSession(
       blobs,
       within: blobPrefix(session.tenantId),
       saidOnly,
+      through,
     }),
+    ...(through !== undefined && { isPublic: true as const }),
     ...(hasFiles && { files: exportFiles(session) }),
   }
   return textStream(renderExport(format, exported))
@@ -61,19 +65,29 @@ function readEntries(journal: Journal): Generator<Entry> {
 
 async function* exportedMessages(
   session: Session,
-  images: { readonly blobs: R2Bucket | undefined; readonly within: string; readonly saidOnly: boolean },
+  images: {
+    readonly blobs: R2Bucket | undefined
+    readonly within: string
+    readonly saidOnly: boolean
+    readonly through: number | undefined
+  },
 ): AsyncGenerator<ExportedMessage> {
   const { journal } = session
   const summary = journal.summaryFrom(1)
   for (const { id, seq, runId, at, covers, keeps, effects, message } of readEntries(journal)) {
+    if (seq > (images.through ?? Infinity)) return
     if (images.saidOnly && !isSaid(message)) continue
     const [loaded = message] = await loadImages([message], images.blobs, images.within)
     const position = { id, seq, run_id: runId, created_at: iso(at), compacted: isCompacted(seq, summary) }
     const replaced = covers !== undefined && { covers, ...(keeps && { keeps }), ...(effects && { effects }) }
-    const rating = images.saidOnly ? undefined : findRating(session, seq)
     const exported = toExportedMessage(images.saidOnly ? withoutWork(loaded) : loaded)
-    yield { ...position, ...exported, ...replaced, ...(rating && { rating }) }
+    yield { ...position, ...exported, ...replaced, ...(images.saidOnly ? {} : ratingOf(session, seq)) }
   }
+}
+
+function ratingOf(session: Session, seq: number): Pick<ExportedMessage, 'rating'> {
+  const rating = findRating(session, seq)
+  return rating ? { rating } : {}
 }
 
 /** Whether people wrote or read the message. */

@@ -211,6 +211,7 @@ function metadataOfFork(meta: SessionMetadata, spec: ForkSpec): SessionMetadata 
     filesChangedAt: _filesChangedAt,
     archived: _archived,
     ratings: _ratings,
+    shares: _shares,
     versions: _versions,
     ...rest
   } = meta

@@ -61,7 +61,7 @@ export async function learnFromTurn(session: Session, env: Env): Promise<void> {
   const entries = model === undefined ? [] : listUnreviewed(session)
   const last = entries.at(-1)
   if (model === undefined || !last) return
-  if (repeated.length === 0 && !hasOpenRatings(session) && !isReviewDue(entries, intervalOf(session))) return
+  if (repeated.length === 0 && !isDue(session, entries)) return
   // Stored before the review begins: a part is reviewed once, and lost when the start fails.
   session.updateMeta({ reviewedThrough: last.seq })
   const { answers: rated, authorities: raters } = takeRatings(session)
@@ -89,6 +89,9 @@ async function recordFixes(session: Session, env: Env, authority: Authority): Pr
   }))
   return tenantStub(env, session.tenantId).fixes.record(authority, redacted)
 }
+
+const isDue = (session: Session, entries: readonly Entry[]): boolean =>
+  hasOpenRatings(session) || isReviewDue(entries, intervalOf(session))
 
 const intervalOf = ({ settings: { learning } }: Session): ReviewInterval => ({
   turns: learning?.review_turns ?? defaultReviewTurns,
