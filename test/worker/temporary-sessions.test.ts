@@ -45,9 +45,10 @@ it('asks before a dangerous call, as other chats of the page', async () => {
   ])
   void say('Clean up')
   type Page = { data: { session_id: string }[] }
-  await until(async () =>
-    (await call<Page>('GET', '/api/approvals', { key })).body.data.some(({ session_id: of }) => of === id),
-  )
+  const waiting = async () =>
+    (await call<Page>('GET', '/api/approvals', { key })).body.data.map((one) => one.session_id)
+  await until(async () => (await waiting()).length > 0)
+  expect(await waiting()).toEqual([id])
 })
 
 it('is deleted after a day without a message', async () => {

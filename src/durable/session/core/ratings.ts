@@ -12,7 +12,7 @@ export type RatingView = { readonly value: Rating['value']; readonly note: strin
 /** The oldest ones are dropped. */
 export const maxRatings = 500
 
-export const viewRating = ({ value, note }: Rating): RatingView => ({ value, note: note ?? null })
+const viewRating = ({ value, note }: Rating): RatingView => ({ value, note: note ?? null })
 
 export const findRating = ({ meta }: Pick<Session, 'meta'>, seq: number): RatingView | undefined => {
   const found = meta.ratings?.find((one) => one.seq === seq)

@@ -4,7 +4,7 @@ import { clock } from '#durable/platform/clock.ts'
 import type { Share } from '#durable/storage/session-metadata.ts'
 import type { Session } from '../session.ts'
 
-export const maxShares = 50
+const maxShares = 50
 
 const isOpen = ({ expiresAt }: Share): boolean => expiresAt === undefined || expiresAt > clock.now()
 
