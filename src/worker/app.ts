@@ -49,6 +49,7 @@ import { sessionChatRoutes } from './routes/session-chat.ts'
 import { commandRoutes } from './routes/session/commands.ts'
 import { deleteSessionsRoutes } from './routes/session/delete-sessions.ts'
 import { sessionGoalRoutes } from './routes/session/goal.ts'
+import { sharedPageRoutes, shareRoutes } from './routes/session/shares.ts'
 import { sessionMessageRoutes } from './routes/session/messages.ts'
 import { tenantEventRoutes } from './routes/session/tenant-events.ts'
 import { sessionRoutes } from './routes/sessions.ts'
@@ -77,6 +78,7 @@ export const routes: readonly ApiRoute[] = [
   ...mediaRoutes,
   ...sessionRoutes,
   ...sessionMessageRoutes,
+  ...shareRoutes,
   ...tenantEventRoutes,
   ...deleteSessionsRoutes,
   ...sessionGoalRoutes,
@@ -121,6 +123,7 @@ export const openRoutes: readonly OpenRoute[] = [
   ...signInRoutes,
   ...webhookRoutes,
   ...linkedFileRoutes,
+  ...sharedPageRoutes,
   ...createMcpServerRoutes(() => routes),
   ...mcpOAuthRoutes,
   ...livenessRoutes,

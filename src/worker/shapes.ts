@@ -115,6 +115,10 @@ export const messageShape = z.object({
   source: z.string().optional(),
   created_at: time,
   compacted: z.boolean(),
+  rating: z
+    .object({ value: z.enum(['good', 'bad']), note: z.string().nullable() })
+    .optional()
+    .describe('How a person rates the answer.'),
   truncated: z.boolean().optional().describe('Its texts were cut, as `preview` asked.'),
 })
 

@@ -21,6 +21,7 @@ const bodies: Record<string, unknown> = {
   '/import': {},
   '/goal': { text: 'anything' },
   '/previews': { path: 'a.txt' },
+  '/messages/{seq}/rating': { value: 'good' },
   '/versions': { version: 'msg_1' },
   '/files/{path}/move': { to: 'b.txt' },
 }
@@ -135,7 +136,9 @@ describe('a key', () => {
     for (const [path, methods] of Object.entries(json.paths as Record<string, Record<string, unknown>>))
       for (const method of Object.keys(methods)) {
         if (
-          /^\/(health|v1\/health|openapi\.json|docs|webhooks|files|oauth\/|\.well-known\/|api\/login$)/.test(path) &&
+          /^\/(health|v1\/health|openapi\.json|docs|webhooks|files|shared|oauth\/|\.well-known\/|api\/login$)/.test(
+            path,
+          ) &&
           path !== '/health/detailed'
         )
           continue

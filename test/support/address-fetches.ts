@@ -23,6 +23,7 @@ export const addressFetches: readonly AddressFetch[] = [
   // --- in place of a person or a job
   { file: 'worker/files/uploads.ts', by: 'ordered' },
   { file: 'worker/routes/skills/skill-imports.ts', by: 'ordered' },
+  { file: 'worker/input/discover-models.ts', by: 'ordered' },
   { file: 'durable/tenant/jobs/run-job.ts', by: 'ordered' },
   { file: 'durable/tenant/jobs/deliver-result.ts', by: 'ordered' },
   { file: 'worker/media/paid-request.ts', by: 'ordered' },
@@ -165,6 +166,14 @@ export const orderedFetches: readonly OrderedFetch[] = [
     method: 'POST',
     path: '/api/skills/import',
     body: (url) => ({ url }),
+    status: 403,
+  },
+  {
+    name: 'a list of models',
+    file: 'worker/input/discover-models.ts',
+    method: 'POST',
+    path: '/api/settings/models/discover',
+    body: (url) => ({ base_url: url }),
     status: 403,
   },
   {

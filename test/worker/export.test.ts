@@ -126,7 +126,7 @@ describe('an export', () => {
 
   it('in an unknown format is refused by name', async () => {
     const { id } = await newSession()
-    const { status, body } = await call<ErrorBody>('GET', `/api/sessions/${id}/export?format=pdf`)
+    const { status, body } = await call<ErrorBody>('GET', `/api/sessions/${id}/export?format=odt`)
     expect([status, body.error.param]).toEqual([400, 'format'])
   })
 })
@@ -298,4 +298,17 @@ describe('an import', () => {
     const { status, body } = await imported(JSON.stringify({ messages }))
     expect([status, body.error.code, body.error.param]).toEqual([413, 'body_too_large', 'messages.1'])
   })
+})
+
+it('of pdf has what was said, without tools', async () => {
+  const { key } = await newTenant()
+  const { id } = await newSession({ model: model([calls({ name: 'todo', input: {} }), says('Walnuts.')]).id }, key)
+  await call('POST', `/api/sessions/${id}/chat`, { key, body: { input: 'Which nuts?' } })
+  const answer = await request('GET', `/api/sessions/${id}/export?format=pdf`, { key })
+  expect([answer.status, answer.headers.get('content-type')]).toEqual([200, 'application/pdf'])
+  expect(answer.headers.get('content-disposition')).toBe(`attachment; filename="${id}.pdf"`)
+  const bytes = new Uint8Array(await answer.arrayBuffer())
+  expect(new TextDecoder().decode(bytes.subarray(0, 5))).toBe('%PDF-')
+  expect(bytes.byteLength).toBeGreaterThan(500)
+  expect((await request('GET', `/api/sessions/${id}/export?format=pdf&files=1`, { key })).status).toBe(400)
 })

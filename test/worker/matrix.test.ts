@@ -273,6 +273,7 @@ function addressOf(
     name: resources[kind === 'skill' || kind === 'plugin' ? kind : 'secret'] ?? 'x',
     n: inside['n'] ?? '1',
     delivery: 'x',
+    share: 'share_x',
     path: inside['path'] ?? 'x',
     attachment: inside['attachment'] ?? 'msg_1.0',
   })

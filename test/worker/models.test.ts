@@ -37,7 +37,7 @@ describe('GET /api/settings/models', () => {
       context_window: 1_047_576,
       max_output: 32_768,
       prices: { input: 2, output: 8, cached_read: 2, cached_write: 2 },
-      abilities: { images: true, reasoning: false, tools: true, caching: true },
+      abilities: { images: true, audio: null, reasoning: false, tools: true, caching: true },
       efforts: null,
       prompt_cache: null,
       knowledge: null,
@@ -157,6 +157,25 @@ describe('a model', () => {
       expect(body['output']).toContain('; custom:gone/x: there is no provider of this name')
     },
   )
+
+  it.each([
+    ['oproute/openruter/auto', 'openrouter/openrouter/auto'],
+    ['opnai/gpt-4.1', 'openai/gpt-4.1'],
+    ['opnai/GPT4.1', 'openai/gpt-4.1'],
+  ])('that does not exist is refused with the nearest names: %s', async (name, nearest) => {
+    const { key } = await newTenant()
+    await patch({ models: { 'openai/gpt-4.1': { images: true } } }, key)
+    const { status, body } = await call<ErrorBody>('POST', '/api/sessions', {
+      key,
+      body: { model: name },
+    })
+    expect([status, body.error.message]).toEqual([404, expect.stringContaining(`Did you mean ${nearest}`)])
+  })
+
+  it('that resembles none is refused without a guess', async () => {
+    const { body } = await call<ErrorBody>('POST', '/api/sessions', { body: { model: 'nobody/completely-else' } })
+    expect(body.error.message).not.toContain('Did you mean')
+  })
 
   it('may be requested by an alias of its provider', async () => {
     const scripted = model([says('Hello.')], 'by-alias')
@@ -281,6 +300,49 @@ describe('a custom provider of a tenant', () => {
     expect(received?.redirect).toBe('manual')
     expect(JSON.stringify([...received!.headers])).not.toMatch(/test-key|test-router-key/)
     expect(received?.body.model).toBe('some/model')
+  })
+
+  it('is asked for its models, with their windows and prices, and nothing is stored', async () => {
+    const { key } = await newTenant()
+    const asked: [string, string | null][] = []
+    const outside = globalThis.fetch
+    globalThis.fetch = async (input, init) => {
+      const { url, headers } = new Request(input as RequestInfo, { ...init, signal: null })
+      if (!url.startsWith('https://llm.example.com/')) return outside(input as RequestInfo, init)
+      asked.push([url, headers.get('authorization')])
+      if (!url.includes('/v1/')) return new Response('nothing here', { status: 404 })
+      if (headers.get('authorization') !== 'Bearer sk-1') return new Response('no', { status: 401 })
+      return Response.json({ data: [{ id: 'tiny', max_model_len: 32_768, pricing: { input: 0.2, output: 0.4 } }, {}] })
+    }
+    try {
+      const discover = (body: object) => call<ErrorBody>('POST', '/api/settings/models/discover', { key, body })
+      const found = await discover({ base_url: 'https://llm.example.com/', key: 'sk-1' })
+      expect([found.status, found.body]).toMatchObject([
+        200,
+        {
+          base_url: 'https://llm.example.com/v1',
+          data: [{ id: 'tiny', context_window: 32_768, prices: { input: 0.2, output: 0.4 }, max_output: null }],
+        },
+      ])
+      expect(errorOf(await discover({ base_url: 'https://llm.example.com/v1', key: 'sk-2' }))).toEqual([
+        400,
+        'invalid_request',
+        'key',
+      ])
+      expect(errorOf(await discover({ base_url: 'http://169.254.169.254/v1' }))).toEqual([
+        400,
+        'blocked_url',
+        'base_url',
+      ])
+    } finally {
+      globalThis.fetch = outside
+    }
+    expect(asked.map(([url]) => url)).toEqual([
+      'https://llm.example.com/models',
+      'https://llm.example.com/v1/models',
+      'https://llm.example.com/v1/models',
+    ])
+    expect((await call('GET', '/api/settings', { key })).body).toEqual({})
   })
 
   it('belongs to its tenant alone', async () => {

@@ -31,6 +31,12 @@ export function complete(text: string, { kind, from, to }: Trigger, chosen: stri
   return { text: before + (rest.startsWith(' ') ? rest.slice(1) : rest), caret: before.length }
 }
 
+/** Replaces the word by a text, behind which the caret stands. */
+export function replace(text: string, { from, to }: Trigger, chosen: string): Written {
+  const before = text.slice(0, from) + chosen
+  return { text: before + text.slice(to), caret: before.length }
+}
+
 /** Names a file in a message. */
 export const mention = (path: string): string => (/\s/.test(path) ? `@"${path}"` : `@${path}`)
 

@@ -39,6 +39,9 @@ const paths = {
   wrap: 'M4 6h16M4 12h13a3 3 0 010 6h-4M15 16l-2 2 2 2M4 18h5',
   source: 'M8 8l-4 4 4 4M16 8l4 4-4 4',
   sound: 'M4 9v6h4l5 4V5L8 9zM16 9a4 4 0 010 6M18.500 6.500a8 8 0 010 11',
+  good: 'M7 11v9H4v-9zM7 11l4-8a2 2 0 012 2v4h6a2 2 0 012 2.500l-1.500 6.500a2 2 0 01-2 1.500H7',
+  bad: 'M17 13V4h3v9zM17 13l-4 8a2 2 0 01-2-2v-4H5a2 2 0 01-2-2.500L4.500 6a2 2 0 012-1.500H17',
+  star: 'M12 3l3 6 6 1-4.500 4.500 1 6.500-5.500-3-5.500 3 1-6.500L3 10l6-1z',
   pin: 'M9 4h6l-1 6 4 4H6l4-4zM12 14v7',
 } as const
 export type IconName = keyof typeof paths

@@ -102,9 +102,11 @@ export type Limits = z.infer<typeof limitsSchema>
 export const knownLimits = (stored: Limits): Limits =>
   Object.fromEntries(Object.entries(stored).filter(([name]) => Object.hasOwn(limitsSchema.shape, name)))
 
-const headerName = z.string().regex(/^(?!(?:host|content-length|connection|transfer-encoding)$)[A-Za-z0-9-]{1,64}$/i)
+export const headerName = z
+  .string()
+  .regex(/^(?!(?:host|content-length|connection|transfer-encoding)$)[A-Za-z0-9-]{1,64}$/i)
 /** Sealed values are longer than the 2,000 characters that a request may send. */
-const header = z
+export const header = z
   .string()
   .max(4_096)
   .regex(/^[\t\u0020-\u007e]*$/, 'Printable ASCII only.')
@@ -171,6 +173,9 @@ const hostPattern = z
 
 export const roleName = z.string().regex(/^[a-z0-9][a-z0-9_-]{0,62}$/, 'Lower-case letters, digits, - and _.')
 
+const promptName = z.string().regex(/^[\p{L}\p{N}][\p{L}\p{N}_-]{0,39}$/u, 'Letters, digits, _ and -.')
+const maxPrompts = 100
+
 /** The scopes are required: a role without a field would be no setting that policy could protect. */
 const role = z.strictObject({
   scopes: z.array(z.enum(scopes)).max(scopes.length).describe('A key with the role has no other scopes.'),
@@ -205,6 +210,11 @@ export const settingsSchema = z.strictObject({
   moa: z.strictObject({ presets: z.record(z.string().regex(/^[\w.-]{1,64}$/), moaPreset).optional() }).optional(),
   fallback_providers: z.array(modelId).max(10).optional().describe('provider/model, tried in order.'),
   instructions: z.string().max(50_000).optional().describe('Added to the system prompt of new sessions.'),
+  prompts: z
+    .record(promptName, z.string().min(1).max(8_000))
+    .refine((prompts) => Object.keys(prompts).length <= maxPrompts, `At most ${maxPrompts} prompts.`)
+    .optional()
+    .describe('Texts that the page offers behind / by their names, for everybody of the tenant.'),
   credential_pool: z
     .record(
       z.string().max(64),

@@ -1,10 +1,13 @@
 /** Classifies sessions by their source: for search, and for lists that people read. */
 
-/** `scheduled`: runs of jobs, which repeat themselves. `hidden`: work of other sessions. `interactive`: all others. */
+/** `scheduled`: runs of jobs, which repeat themselves. `hidden`: work of other sessions, and temporary chats. `interactive`: all others. */
 export type SourceClass = 'interactive' | 'scheduled' | 'hidden'
 
 export const scheduledSources = ['cron', 'job', 'monitor'] as const
-export const hiddenSources = ['subagent', 'tool', 'learning'] as const
+/** A chat that nothing remembers. */
+export const temporarySource = 'temporary'
+
+export const hiddenSources = ['subagent', 'tool', 'learning', temporarySource] as const
 
 const classes: ReadonlyMap<string, SourceClass> = new Map([
   ...scheduledSources.map((source) => [source, 'scheduled'] as const),

@@ -18,6 +18,8 @@ export type ExportSource = {
   readonly system: string | undefined
   /** Read one by one, because images are fetched while reading. */
   readonly messages: AsyncIterable<ExportedMessage>
+  /** Everybody may read it, so that ids stay out. */
+  readonly isPublic?: true
   /** The files of the workspace, when they are wanted. */
   readonly files?: AsyncIterable<ExportedFile>
 }

@@ -14,12 +14,12 @@ details{color:#555}img{max-width:100%}.user{background:#f7faff;padding:.75rem;bo
 @media(prefers-color-scheme:dark){body{color:#e6e6e6;background:#161616}pre{background:#222}.user{background:#1b2330}section{border-color:#333}}`
 
 /** Renders a session as one HTML page. The page loads nothing and runs no scripts; all content is escaped. */
-async function* renderHtml({ session, messages }: ExportSource): TextChunks {
+async function* renderHtml({ session, messages, isPublic }: ExportSource): TextChunks {
   const title = escapeHtml(session.title ?? 'Untitled session')
   yield `<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">
 <meta http-equiv="content-security-policy" content="default-src 'none'; style-src 'unsafe-inline'; img-src data:">
 <title>${title}</title><style>${style}</style></head><body>\n<h1>${title}</h1>
-<p>${escapeHtml(session.id)} · <time>${escapeHtml(session.created_at)}</time></p>\n`
+<p>${isPublic ? '' : `${escapeHtml(session.id)} · `}<time>${escapeHtml(session.created_at)}</time></p>\n`
   for await (const message of messages) yield renderMessage(message)
   yield '</body></html>\n'
 }
@@ -35,6 +35,7 @@ function renderMessage(message: ExportedMessage): string {
     reasoning ? `<details><summary>Thinking</summary><div class="text">${escapeHtml(reasoning)}</div></details>` : '',
     ...renderContent(message),
     ...calls,
+    message.rating ? `<p class="rating">${escapeHtml(describeRating(message.rating))}</p>` : '',
     '</section>\n',
   ].join('')
 }
@@ -125,8 +126,12 @@ async function* renderMarkdown({ session, messages }: ExportSource): TextChunks 
     if (text) yield `\n${message.role === 'tool' ? renderCodeBlock(text, '') : text}\n`
     for (const { function: called } of message.tool_calls ?? [])
       yield `\n\`${called.name}\`\n\n${renderCodeBlock(called.arguments, 'json')}\n`
+    if (message.rating) yield `\n*${describeRating(message.rating).replaceAll(/\s+/g, ' ')}*\n`
   }
 }
+
+const describeRating = ({ value, note }: NonNullable<ExportedMessage['rating']>): string =>
+  `Rated ${value}${note ? `: ${note}` : ''}`
 
 /** Renders a Markdown code block whose fence is longer than any fence in the text. */
 function renderCodeBlock(text: string, language: string): string {

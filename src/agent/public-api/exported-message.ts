@@ -87,6 +87,10 @@ export const exportedMessageSchema = z.object({
   seq: z.int().min(1).nullish(),
   run_id: z.string().max(128).nullish(),
   created_at: z.iso.datetime({ offset: true }).nullish(),
+  rating: z
+    .object({ value: z.enum(['good', 'bad']), note: z.string().max(1_000).nullish() })
+    .nullish()
+    .describe('How a person rates the answer.'),
   covers: z.int().min(0).nullish().describe('On a summary: the seq of the last message that it replaces.'),
   keeps: z
     .object({ head: seqsSchema, requests: seqsSchema })

@@ -6,6 +6,7 @@ import type { BackendKind } from '#agent/core/backend.ts'
 import type { PromptRecord } from '#agent/core/prompt-layer.ts'
 import type { Todo } from '#agent/core/tool.ts'
 import type { ShellState } from '#agent/core/tool.ts'
+import type { Authority } from '#agent/core/permission/authority.ts'
 import type { EarlierRights } from '#agent/core/permission/contribution.ts'
 import type { Settings } from '#agent/core/settings.ts'
 import type { Goal } from '#agent/schedule/goal/goal.ts'
@@ -72,6 +73,28 @@ export type SubagentLink = {
   readonly hasFiles?: true
   /** Messages that came too late. */
   readonly missed?: readonly string[]
+}
+
+/** A link under which everybody reads the conversation up to a message. */
+export type Share = {
+  readonly id: string
+  readonly createdAt: number
+  /** The last message that is shared. */
+  readonly through: number
+  /** Absent: it does not expire. */
+  readonly expiresAt?: number
+}
+
+/** How somebody rates an answer. */
+export type Rating = {
+  readonly seq: number
+  readonly value: 'good' | 'bad'
+  readonly note?: string
+  readonly at: number
+  /** Of who has rated it. */
+  readonly authority: Authority
+  /** A review has read it. */
+  readonly isReviewed?: true
 }
 
 /** The rows of a part of the conversation that was replaced, and who has contributed to them. */
@@ -167,6 +190,10 @@ export type SessionMetadata = Conversations & {
   readonly restoredRuns?: readonly string[] | undefined
   /** Parts of the conversation that another answer or another message has replaced (core/versions.ts). */
   readonly versions?: readonly ReplacedVersion[] | undefined
+  /** The links under which the conversation is read by everybody. */
+  readonly shares?: readonly Share[]
+  /** How people rate answers. Absent: nobody has. */
+  readonly ratings?: readonly Rating[]
   /** Only in the copy of history: a rebuilt session continues after these numbers. */
   readonly given?: LastNumbers
   /** The chat that gets every answer. */

@@ -2,6 +2,7 @@
 
 import { chatName } from '#agent/core/permission/authority.ts'
 import type { SessionRecord } from '#agent/core/history.ts'
+import { temporarySource } from '#agent/memory/session-source.ts'
 import { callerCalls, totalUsage, type Turn } from '#agent/core/turn.ts'
 import { addUsage, type Usage } from '#agent/core/usage.ts'
 import type { SessionMetadata } from './session-metadata.ts'
@@ -35,13 +36,18 @@ const ephemeralRetentionMs = 60_000
 const oneShotRetentionMs = 24 * 3_600_000
 const oneShotFilesRetentionMs = 7 * oneShotRetentionMs
 
+/** A temporary chat that nobody has closed. */
+const temporaryRetentionMs = 24 * 3_600_000
+
 export type ExpiryFacts = { readonly hasFiles: () => boolean; readonly hasEarlierRun: () => boolean }
 
 /** When a session deletes itself. Undefined while a turn is open, and for sessions that stay. */
 export function expiresAt(meta: SessionMetadata, store: SessionStore, facts: ExpiryFacts): number | undefined {
   if (store.hasOpenTurn) return meta.ephemeral ? waitingUntil(store.turn()) : undefined
-  if (!(meta.ephemeral || meta.oneShot)) return undefined
+  const isTemporary = meta.source === temporarySource
+  if (!(meta.ephemeral || meta.oneShot || isTemporary)) return undefined
   const last = Math.max(meta.createdAt, lastActivityAt(store.current()))
+  if (isTemporary) return last + temporaryRetentionMs
   if (meta.ephemeral) return last + ephemeralRetentionMs
   // A second run keeps the session. Its rows say so: a mark would be one more row of that turn.
   if (facts.hasEarlierRun()) return undefined

@@ -2,7 +2,10 @@
 
 import type { Settings } from '#agent/core/settings.ts'
 import { minWindow } from '#agent/providers/catalog/context-window.ts'
-import { findProvider } from '#agent/routing/availability.ts'
+import { countEdits } from '#agent/policy/slash-command/edit-distance.ts'
+import { emptyCatalog, listModelNames } from '#agent/providers/catalog/model-lookup.ts'
+import { providers } from '#agent/providers/profiles/providers.ts'
+import { findProvider, getMissingRequirement } from '#agent/routing/availability.ts'
 import { getModelRequirement, type Route, resolveRoute, type Sources, splitModelId } from '#agent/routing/route.ts'
 import { sourcesFor } from '#durable/models/catalog.ts'
 import { resolveMixture } from '#durable/models/mixture-of-agents.ts'
@@ -31,12 +34,34 @@ export function resolveRequestedModel(id: string | undefined, env: Env, tenant?:
 function modelNotFound(id: string, sources: Sources, param: string): AppError {
   const provider = findProvider(splitModelId(id)[0], sources.settings)
   const missing = provider && getModelRequirement(id, sources)
+  const nearest = listNearestModels(id, sources)
+  const advice = nearest.length ? `Did you mean ${nearest.join(', ')}? ` : ''
   return new AppError(
     404,
     'model_not_found',
-    `The model ${id.slice(0, 200)} is not available here${missing ? `: ${missing}` : ''}. Use talaria, or provider/model of a provider with a key.`,
+    `The model ${id.slice(0, 200)} is not available here${missing ? `: ${missing}` : ''}. ${advice}Use talaria, or provider/model of a provider with a key.`,
     { param },
   )
+}
+
+const maxNearest = 3
+
+/** The usable models whose names differ in at most a third of their letters, nearest first. */
+function listNearestModels(id: string, sources: Sources): readonly string[] {
+  if (id.length > 100) return []
+  const { settings = {}, catalog = emptyCatalog } = sources
+  const usable = providers.filter((one) => one.id !== 'demo' && !getMissingRequirement(one, sources))
+  const named = Object.keys(settings.models ?? {}).filter((name) => resolveRoute(name, sources))
+  const listed = usable.flatMap(({ id: name, defaultModel }) =>
+    [...(defaultModel ? [defaultModel] : []), ...listModelNames(catalog, name)].map((model) => `${name}/${model}`),
+  )
+  const [, asked] = splitModelId(id.toLowerCase())
+  return [...new Set([...named, ...listed])]
+    .map((name) => ({ name, edits: countEdits(asked, splitModelId(name)[1].toLowerCase()) }))
+    .filter(({ name, edits }) => edits <= splitModelId(name)[1].length / 3)
+    .toSorted((one, other) => one.edits - other.edits)
+    .slice(0, maxNearest)
+    .map(({ name }) => name)
 }
 
 export const explainSmallWindow = ({ id, contextWindow }: Route) =>

@@ -23,6 +23,8 @@ export const responseParam = ofId('response', `resp_5b1f0c9e8a7d4e62.${sessionEx
 export const conversationParam = ofId('conversation', sessionExample)
 export const itemParam = ofId('item', 'msg_5b1f0c9e8a7d4e62_0')
 export const fileParam = ofId('file', 'file-1f2e3d4c5b6a79880716253443526170')
+export const shareParam = ofId('share', 'share_5b1f0c9e8a7d4e629f3a7c1b2d4e6f80')
+export const sharedParam = { description: 'The sealed name of the share, as in the link.', example: 'c2hhcmUx' }
 export const linkedFileParam = { description: 'The sealed name of the file, as in the link.', example: 'eyJ0Ijoi' }
 
 export const nameParam = { description: 'The name.', example: 'DEPLOY_TOKEN' }

@@ -136,7 +136,13 @@ function resolveImportedModel(
 const renderDisposition = (id: string, extension: string) => `attachment; filename="${id}.${extension}"`
 
 /** Without their parameters, as OpenAPI names media types. */
-const exportTypes = [...new Set(Object.values(mediaTypes).map((type) => type.replace(/;.*/, '')))]
+const pdfType = 'application/pdf'
+const exportTypes = [...new Set(Object.values(mediaTypes).map((type) => type.replace(/;.*/, ''))), pdfType]
+
+async function renderPdf(env: Env, owner: string, markdown: ReadableStream<Uint8Array>): Promise<BodyInit> {
+  const { exportPdf } = await import('../files/export-pdf.ts')
+  return (await exportPdf(env.LOADER, owner, markdown)) as Uint8Array<ArrayBuffer>
+}
 
 export const exportRoutes = [
   route({
@@ -146,9 +152,12 @@ export const exportRoutes = [
     params: { id: sessionParam },
     scope: 'read',
     tag,
-    summary: 'The conversation as json, jsonl, md, html or sharegpt',
+    summary: 'The conversation as json, jsonl, md, html, sharegpt or pdf',
     query: z.strictObject({
-      format: z.enum(exportFormats).default('json').describe('The format of the answer.'),
+      format: z
+        .enum([...exportFormats, 'pdf'])
+        .default('json')
+        .describe('The format of the answer. A PDF has what people and the agent said, without tools and thinking.'),
       files: z
         .enum(['0', '1'])
         .default('0')
@@ -157,10 +166,12 @@ export const exportRoutes = [
     responses: { 200: { description: 'The conversation, nothing masked', type: exportTypes } },
     handle: async ({ env, authority, tenant, param, query: { format, files } }) => {
       const hasFiles = files === '1'
-      if (hasFiles && !formatsWithFiles.includes(format))
+      if (hasFiles && (format === 'pdf' || !formatsWithFiles.includes(format)))
         throw invalid(`Files are exported with format=${formatsWithFiles.join(' or ')} only.`, 'files')
       const { transfer } = addressSession(env, tenant.id, param('id'))
-      const body = requireFound(await transfer.export(authority, { format, hasFiles }))
+      const options = format === 'pdf' ? ({ format: 'md', saidOnly: true } as const) : { format }
+      const text = requireFound(await transfer.export(authority, { ...options, hasFiles }))
+      const body = format === 'pdf' ? await renderPdf(env, `${tenant.id}/${param('id')}`, text) : text
       const event = { kind: 'session.exported', subject: param('id'), sessionId: param('id') } as const
       await tenantStub(env, tenant.id).audit.add(authority, {
         ...event,
@@ -168,7 +179,7 @@ export const exportRoutes = [
       })
       return new Response(body, {
         headers: {
-          'content-type': mediaTypes[format],
+          'content-type': format === 'pdf' ? pdfType : mediaTypes[format],
           'content-disposition': renderDisposition(param('id'), format === 'sharegpt' ? 'sharegpt.json' : format),
           'x-content-type-options': 'nosniff',
           'content-security-policy': "default-src 'none'; style-src 'unsafe-inline'; img-src data:; sandbox",

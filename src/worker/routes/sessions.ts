@@ -1,6 +1,7 @@
 /** `/api/sessions`: the directory, and each session as an object: create, read, change, delete, fork, undo. */
 
 import * as z from 'zod'
+import { temporarySource } from '#agent/memory/session-source.ts'
 import { modelId } from '#agent/core/request/turn-settings.ts'
 import { type Settings, settingsSchema } from '#agent/core/settings.ts'
 import { sessionView } from '#durable/session/views/api-views.ts'
@@ -41,6 +42,10 @@ const newSession = z.strictObject({
     .enum(clientSources)
     .default('api')
     .describe('The client that creates it. It decides how answers are formatted.'),
+  temporary: z
+    .boolean()
+    .optional()
+    .describe('In no list and no search; the agent keeps nothing of it. It is deleted after a day without a message.'),
 })
 const change = z.strictObject({
   title: title.nullable().optional(),
@@ -94,6 +99,17 @@ const compressedShape = z.object({
 /** A field that JSON leaves out is absent, never undefined. */
 type Present<T> = { [Field in keyof T]?: Exclude<T[Field], undefined> }
 
+/** What keeps something of a conversation after its end. */
+const keepingTools = ['memory', 'skill_manage', 'cronjob'] as const
+
+const forgetful = (settings: Settings = {}, { toolsets }: Settings): Settings => ({
+  ...settings,
+  toolsets: {
+    ...settings.toolsets,
+    disabled: [...new Set([...(toolsets?.disabled ?? []), ...(settings.toolsets?.disabled ?? []), ...keepingTools])],
+  },
+})
+
 const tag = 'Sessions'
 export const busyError = () =>
   new AppError(409, 'conflict', 'A turn is running in this session. Stop it first, or wait.')
@@ -139,12 +155,15 @@ export const sessionRoutes = [
         requireTighter(call, body.settings)
       }
       resolveRequestedModel(body.model ?? undefined, env, mergeSessionSettings(tenant, body.settings))
+      const { temporary: isTemporary = false, ...spec } = body
+      const settings = isTemporary ? forgetful(body.settings, tenant.settings) : body.settings
       const ids = await claimIds(call)
       const view = await addressSession(env, tenant.id, ids.sessionId).info.create(
         authority,
         {
-          ...body,
-          ...(body.settings && { settings: await sealHeaders(env, tenant.id, body.settings) }),
+          ...spec,
+          ...(isTemporary && { source: temporarySource }),
+          ...(settings && { settings: await sealHeaders(env, tenant.id, settings) }),
         },
         tenant,
       )

@@ -369,6 +369,8 @@ const unaudited: readonly RegExp[] = [
   /^POST \/api\/admin\/tenants\/\{id\}\/history\/cool$/,
   // A browser of the key itself.
   /^\w+ \/api\/push$/,
+  // Asks a server what it has, and stores nothing.
+  /^POST \/api\/settings\/models\/discover$/,
   // Reads the account of a bot.
   /^POST \/api\/channels\/\{id\}\/test$/,
   // The platform sends them.

@@ -1,6 +1,10 @@
 /** Draws one block of the conversation. */
 
 import { useComputed } from '@preact/signals'
+import { api } from '../../api/client.ts'
+import { can } from '../../api/me.ts'
+import { ask } from '../../parts/dialog.tsx'
+import { showDone } from '../../parts/toast.ts'
 import { memo } from './memo.ts'
 import { type Block, keyOf, type TextBlock, type UserBlock } from '../../model/blocks.ts'
 import { isUnsent } from '../../model/timeline.ts'
@@ -16,6 +20,7 @@ import { forgetSent, timeline } from './store.ts'
 import { Results } from './results/results.tsx'
 import { MessagePicture, WorkspaceFile } from './results/workspace-file.tsx'
 import { Calls, SubagentLink } from './activity.tsx'
+import { RatingButtons } from './rating.tsx'
 import { ReadButton } from './read-button.tsx'
 import { Versions } from './version-row.tsx'
 
@@ -100,10 +105,21 @@ function User({ block }: { readonly block: UserBlock }) {
   )
 }
 
+/** Puts the words of a message into the prompt library. */
+async function savePrompt(text: string): Promise<void> {
+  const name = await ask({ title: t('savePrompt'), text: t('promptNameHint'), action: t('save'), field: '' })
+  if (!name?.trim()) return
+  await api('PATCH', '/api/settings', { body: { prompts: { [name.trim()]: text } } })
+  showDone(t('saved'))
+}
+
 const UserActions = ({ block }: { readonly block: UserBlock }) => (
   <div class="actions">
     {block.at && <time dateTime={block.at}>{formatTime(block.at)}</time>}
     <IconButton icon="copy" label={t('copy')} onClick={() => copy(block.text)} />
+    {can('write') && block.text && (
+      <IconButton icon="memory" label={t('savePrompt')} onClick={() => savePrompt(block.text)} />
+    )}
     {block.state === 'stored' && !isNewestTurn(block) && <Versions seq={block.key} />}
     {block.state === 'stored' && canEdit(block) && (
       <IconButton icon="edit" label={t('editAndResend')} onClick={() => editMessage(block)} />
@@ -127,11 +143,15 @@ function Answer({ block }: { readonly block: TextBlock }) {
         <div class="actions">
           <IconButton icon="copy" label={t('copy')} onClick={() => copy(block.text)} />
           <ReadButton id={block.key} text={block.text} />
+          <RatingButtons seq={seqOf(block)} />
         </div>
       )}
     </>
   )
 }
+
+/** Stored blocks have the number of their message in the key. */
+const seqOf = ({ key, runId }: TextBlock): number => Number.parseInt(key.slice(runId.length + 1), 10)
 
 /** While it grows, its last line is shown. */
 function Thinking({ block }: { readonly block: TextBlock }) {

@@ -8,7 +8,7 @@ import { goTo, place } from '../../parts/route.ts'
 import { explain } from '../../parts/toast.ts'
 import { formatCost, formatNumber } from '../../words/format.ts'
 import { t } from '../../words/words.ts'
-import { changeSession, sessions } from '../sessions/sessions.ts'
+import { changeSession, sessions, temporarySource } from '../sessions/sessions.ts'
 import { opened, type Opened } from './artifact/opened.ts'
 import { Composer } from './composer/composer.tsx'
 import { Pending } from './pending.tsx'
@@ -84,6 +84,7 @@ function Head({ id }: { readonly id: string }) {
   return (
     <header class="chat-head">
       <h1 dir="auto">{title ?? t('untitled')}</h1>
+      {open.source === temporarySource && <span class="badge">{t('temporary')}</span>}
       {connection.value === 'closed' && <span class="badge warn">{t('reconnecting')}</span>}
       <Meter />
       {can('write') && <IconButton icon="edit" label={t('rename')} onClick={() => rename(open.id, title)} />}

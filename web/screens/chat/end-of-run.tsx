@@ -13,6 +13,7 @@ import { copy } from './copy.ts'
 import { Progress } from './progress.tsx'
 import { retry, session, timeline } from './store.ts'
 import { branchFrom } from './turns.ts'
+import { RatingButtons } from './rating.tsx'
 import { ReadButton } from './read-button.tsx'
 import { Versions } from './version-row.tsx'
 
@@ -48,7 +49,7 @@ function Actions({ messages, lastRun }: ActionsProps) {
       {first && <Versions seq={`${first.seq}`} />}
       {answer && <IconButton icon="copy" label={t('copy')} onClick={() => copy(answer)} />}
       {canRetry && <IconButton icon="retry" label={t('retryAnswer')} onClick={retry} />}
-      {answer && <ReadButton id={`${last?.seq}`} text={answer} />}
+      {answer && last && <OfAnswer seq={last.seq} text={answer} />}
       {lastRun && can('chat') && (
         <IconButton icon="branch" label={t('branchAnswer')} onClick={() => branchFrom(lastRun)} />
       )}
@@ -56,6 +57,13 @@ function Actions({ messages, lastRun }: ActionsProps) {
     </div>
   )
 }
+
+const OfAnswer = ({ seq, text }: { readonly seq: number; readonly text: string }) => (
+  <>
+    <ReadButton id={`${seq}`} text={text} />
+    <RatingButtons seq={seq} />
+  </>
+)
 
 const RunLink = ({ id }: { readonly id: string }) => (
   <a class="icon-button" href={addressOf('run', id)} aria-label={t('runDetails')} title={t('runDetails')}>

@@ -9,7 +9,7 @@ type Model = {
   readonly id: string
   readonly provider: string
   readonly efforts: readonly string[] | null
-  readonly abilities: { readonly reasoning: boolean | null }
+  readonly abilities: { readonly reasoning?: boolean | null }
 }
 export type Choice = { readonly model?: string; readonly effort?: string }
 
@@ -19,6 +19,12 @@ const choices = signal<Readonly<Record<string, Choice>>>({})
 
 export async function loadModels(): Promise<void> {
   models.value = (await get<{ readonly data: readonly Model[] }>('/api/settings/models?limit=200')).data
+}
+
+/** A model that was chosen from all that the catalogs have, of which the list of usable ones has a few. */
+export function addModel(model: Model): void {
+  const known = models.value ?? []
+  if (!known.some(({ id }) => id === model.id)) models.value = [...known, model]
 }
 
 export const choiceOf = (id: string): Choice => choices.value[id] ?? {}

@@ -1,9 +1,13 @@
 /** Creates the session of a new chat once, however many messages and files wait for it. */
 
+import { signal } from '@preact/signals'
 import type { Session } from '../../model/types.ts'
 import { createSession } from '../sessions/sessions.ts'
 import { listAttached, setAttached } from './attachments.ts'
 import { keepDraft, readDraft } from './draft.ts'
+
+/** Whether the new chat becomes a temporary one. */
+export const isTemporary = signal(false)
 
 const listeners: ((session: Session) => void)[] = []
 let creating: Promise<Session> | undefined
@@ -23,7 +27,8 @@ async function create({
   readonly model?: string | undefined
   readonly key?: string
 }): Promise<Session> {
-  const created = await createSession(model || undefined, key)
+  const created = await createSession({ model, key, isTemporary: isTemporary.value })
+  isTemporary.value = false
   // The person goes on writing meanwhile.
   keepDraft(created.id, readDraft(''))
   keepDraft('', '')

@@ -2,6 +2,7 @@
 
 import { useEffect, useState } from 'preact/hooks'
 import { get, type Page, path, send } from '../../api/client.ts'
+import { can } from '../../api/me.ts'
 import { findSeqAt } from '../../model/find-at.ts'
 import type { Message } from '../../model/types.ts'
 import { showBidi } from '../../markdown/links.ts'
@@ -12,6 +13,7 @@ import { Field } from '../../parts/form.tsx'
 import { addressOf, goTo } from '../../parts/route.ts'
 import { showError } from '../../parts/toast.ts'
 import { t } from '../../words/words.ts'
+import { ShareSection } from './share-section.tsx'
 
 type Props = { readonly id: string; readonly title: string; readonly onClose: () => void }
 type Hit = { readonly snippet: string; readonly message_id: string }
@@ -20,6 +22,7 @@ const searchDelayMs = 250
 const formats = [
   ['md', 'Markdown'],
   ['html', 'HTML'],
+  ['pdf', 'PDF'],
   ['json', 'JSON'],
 ] as const
 
@@ -36,6 +39,7 @@ export function SessionDialog({ id, title, onClose }: Props) {
           </Button>
         ))}
       </div>
+      {can('write') && <ShareSection id={id} />}
       <span class="row end">
         <IconButton icon="close" label={t('close')} onClick={onClose} />
       </span>

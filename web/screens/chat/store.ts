@@ -29,6 +29,7 @@ import { hiddenEvent } from '../page-title.ts'
 import { whenCreated } from './new-session.ts'
 import { post } from './outbox.ts'
 import { keepUnsent, listUnsent } from './unsent.ts'
+import { keepTemporary, leaveTemporary } from './temporary.ts'
 import { touchSession } from '../sessions/sessions.ts'
 
 export const session = signal<Session | undefined>(undefined)
@@ -58,6 +59,7 @@ export function closeSession(): void {
 }
 
 export function openNewChat(): void {
+  leaveTemporary('')
   closeSession()
   openId = ''
   timeline.value = restoreUnread(emptyTimeline, listUnsent(''))
@@ -69,6 +71,7 @@ whenCreated((created) => {
   keepUnsent('', [])
   openId = created.id
   session.value = created
+  keepTemporary(created)
   follow(created.id, created.event_seq ?? 0)
   replacePlace('chat', created.id)
 })
@@ -81,6 +84,7 @@ effect(() => {
 /** Opens a session at its end, or at a message. */
 export async function openSession(id: string, at?: number): Promise<void> {
   if (openId === id) return at === marked.value ? undefined : await reloadMessages(at).catch(showError)
+  leaveTemporary(id)
   closeSession()
   openId = id
   try {

@@ -8,6 +8,7 @@ import { formatDay } from '../../words/format.ts'
 import { t } from '../../words/words.ts'
 import { sessions } from '../sessions/sessions.ts'
 import { choiceOf, loadModels, models } from './models.ts'
+import { isTemporary } from './new-session.ts'
 import { submit } from './turns.ts'
 
 const demoExamples = ['example1', 'example2', 'example3'] as const
@@ -33,7 +34,8 @@ export function Welcome() {
           </ul>
         </>
       )}
-      <Recent />
+      {can('chat') && <Temporary />}
+      {!isTemporary.value && <Recent />}
       {isDemo && (
         <p class="note">
           {t('demoAnswers')} <a href={addressOf('models')}>{t('addKey')}</a>
@@ -42,6 +44,20 @@ export function Welcome() {
     </div>
   )
 }
+
+const Temporary = () => (
+  <>
+    <button
+      type="button"
+      class="button toggle"
+      aria-pressed={isTemporary.value}
+      onClick={() => void (isTemporary.value = !isTemporary.value)}
+    >
+      {t('temporaryChat')}
+    </button>
+    {isTemporary.value && <p class="note">{t('temporaryText')}</p>}
+  </>
+)
 
 /** The sessions that changed last, to go on with. */
 function Recent() {

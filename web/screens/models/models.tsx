@@ -3,21 +3,19 @@
 import { useState } from 'preact/hooks'
 import { api, get, type Page, path } from '../../api/client.ts'
 import { can } from '../../api/me.ts'
+import type { ModelFacts } from '../../model/model-choice.ts'
 import { ask } from '../../parts/dialog.tsx'
 import { Button } from '../../parts/button.tsx'
 import { Choice, Field, Form } from '../../parts/form.tsx'
 import { Panel, Screen, useLoad } from '../../parts/load.tsx'
 import { showDone, showError } from '../../parts/toast.ts'
-import { formatCost, formatNumber } from '../../words/format.ts'
+import { formatNumber } from '../../words/format.ts'
 import { t } from '../../words/words.ts'
+import { formatPrices, ModelDialog } from './model-dialog.tsx'
+import { NewProvider } from './new-provider.tsx'
 
-type Model = {
-  readonly id: string
-  readonly context_window: number
-  readonly prices: { readonly input: number; readonly output: number } | null
-}
 type Missing = { readonly provider: string; readonly model: string | null; readonly reason: string }
-type Models = { readonly data: readonly Model[]; readonly unavailable: readonly Missing[] }
+type Models = { readonly data: readonly ModelFacts[]; readonly unavailable: readonly Missing[] }
 type Settings = { readonly model?: { readonly default?: string }; readonly fallback_providers?: readonly string[] }
 type Credential = {
   readonly id: string
@@ -54,48 +52,33 @@ export function Models() {
 }
 
 type DefaultProps = {
-  readonly models: readonly Model[]
+  readonly models: readonly ModelFacts[]
   readonly chosen: string
   readonly onChange: () => Promise<void>
 }
 
 function DefaultModel({ models, chosen, onChange }: DefaultProps) {
-  const [model, setModel] = useState(chosen)
-  const [names, setNames] = useState<readonly string[]>(models.map(({ id }) => id))
-  /** The catalogs know far more models than are listed as usable. */
-  const loadNames = async () => {
-    const providers = [...new Set(models.map(({ id }) => providerOf(id)))]
-    const pages = await Promise.all(
-      providers.map((one) => get<Models>(`/api/settings/models?limit=200&provider=${encodeURIComponent(one)}`)),
-    )
-    setNames([...new Set([...models, ...pages.flatMap(({ data }) => data)].map(({ id }) => id))])
-  }
-  const save = async () => {
-    await api('PATCH', '/api/settings', { body: { model: { default: model.trim() || null } } })
+  const [isOpen, setOpen] = useState(false)
+  const save = async (model: string) => {
+    await api('PATCH', '/api/settings', { body: { model: { default: model || null } } })
     showDone(t('saved'))
     await onChange()
   }
+  const automatic = t('automaticModel', { model: models[0]?.id ?? '–' })
   return (
-    <Form label={t('defaultModel')} action={t('save')} onSend={save}>
-      <label>
-        {t('model')}
-        <input
-          list="models"
-          autocomplete="off"
-          spellcheck={false}
-          placeholder={t('automaticModel', { model: models[0]?.id ?? '–' })}
-          readOnly={!can('write')}
-          value={model}
-          onFocus={() => void loadNames().catch(showError)}
-          onInput={(event) => setModel(event.currentTarget.value)}
+    <section class="card row">
+      <h2>{t('defaultModel')}</h2>
+      <span class="grow clip">{chosen || automatic}</span>
+      {can('write') && <Button onClick={() => setOpen(true)}>{t('chooseModel')}</Button>}
+      {isOpen && (
+        <ModelDialog
+          chosen={chosen}
+          automatic={models[0]?.id ?? '–'}
+          onChoose={(id) => void save(id).catch(showError)}
+          onClose={() => setOpen(false)}
         />
-      </label>
-      <datalist id="models">
-        {names.map((id) => (
-          <option key={id} value={id} />
-        ))}
-      </datalist>
-    </Form>
+      )}
+    </section>
   )
 }
 
@@ -129,7 +112,7 @@ function Fallbacks({ chosen, onChange }: FallbackProps) {
   )
 }
 
-const Usable = ({ models }: { readonly models: readonly Model[] }) => (
+const Usable = ({ models }: { readonly models: readonly ModelFacts[] }) => (
   <section>
     <h2>{t('usable')}</h2>
     <div class="table" tabIndex={0}>
@@ -146,7 +129,7 @@ const Usable = ({ models }: { readonly models: readonly Model[] }) => (
             <tr key={id}>
               <td>{id}</td>
               <td>{formatNumber(size)}</td>
-              <td>{prices ? `${formatCost(prices.input)} / ${formatCost(prices.output)}` : '–'}</td>
+              <td>{formatPrices(prices)}</td>
             </tr>
           ))}
         </tbody>
@@ -184,7 +167,7 @@ const needsKey = ({ reason }: Missing): boolean => reason.includes('/api/credent
 const providerOf = (model: string): string => model.split('/')[0] ?? ''
 
 type CredentialsProps = {
-  readonly models: readonly Model[]
+  readonly models: readonly ModelFacts[]
   readonly missing: readonly Missing[]
   readonly onChange: () => Promise<void>
 }
@@ -221,13 +204,14 @@ function Credentials({ models, missing, onChange }: CredentialsProps) {
         )}
       </Panel>
       {can('write') && <NewKey providers={listProviders(models, missing)} onAdded={changed} />}
+      {can('write') && <NewProvider onAdded={changed} />}
     </section>
   )
 }
 
 const isOf =
   (provider: string) =>
-  ({ id }: Model): boolean =>
+  ({ id }: ModelFacts): boolean =>
     id.startsWith(`${provider}/`)
 
 type Tested = { readonly status: string; readonly error?: { readonly message: string } | null }
@@ -241,7 +225,7 @@ async function testKey(model: string): Promise<void> {
 }
 
 /** In the order of the API, which begins with the best known. */
-const listProviders = (models: readonly Model[], missing: readonly Missing[]): readonly string[] => [
+const listProviders = (models: readonly ModelFacts[], missing: readonly Missing[]): readonly string[] => [
   ...new Set([...missing.filter(needsKey).map(({ provider }) => provider), ...models.map(({ id }) => providerOf(id))]),
 ]
 

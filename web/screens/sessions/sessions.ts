@@ -33,6 +33,9 @@ type TenantEvent =
   | { readonly type: 'run.ended' }
   | { readonly type: 'approval.request' | 'approval.responded' | 'question.request' | 'question.answered' }
 
+/** Of chats that are in no list. */
+export const temporarySource = 'temporary'
+
 /** A hidden tab notes that its lists are old, and counts only what waits for the person. */
 let isOld = false
 
@@ -53,6 +56,7 @@ function showChanged({ id, title, status, source, updated_at }: Listed): void {
   const changed = { id, title, status, source, updated_at }
   const known = sessions.value.find((one) => one.id === id)
   // A new one may not match the search, and has more fields.
+  if (!known && source === temporarySource) return
   if (!known) loadSessions().catch(() => (isOld = true))
   else if (known.updated_at === updated_at) replaceSession({ ...known, ...changed })
   else sessions.value = [{ ...known, ...changed }, ...sessions.value.filter((one) => one.id !== id)]
@@ -100,14 +104,20 @@ export function touchSession(id: string, status: Session['status']): void {
 const replaceSession = (changed: Session): void =>
   void (sessions.value = sessions.value.map((one) => (one.id === changed.id ? { ...one, ...changed } : one)))
 
+export type NewSession = {
+  readonly model?: string | undefined
+  readonly key?: string | undefined
+  readonly isTemporary?: boolean
+}
+
 /** With the same key the same session comes again. */
-export async function createSession(model?: string, key?: string): Promise<Session> {
+export async function createSession({ model, key, isTemporary = false }: NewSession): Promise<Session> {
   const headers = key === undefined ? {} : { 'idempotency-key': key }
   const created = await api<Session>('POST', '/api/sessions', {
-    body: { source: 'web', ...(model && { model }) },
+    body: { source: 'web', ...(model && { model }), ...(isTemporary && { temporary: true }) },
     headers,
   })
-  sessions.value = [created, ...sessions.value.filter(({ id }) => id !== created.id)]
+  if (!isTemporary) sessions.value = [created, ...sessions.value.filter(({ id }) => id !== created.id)]
   return created
 }
 

@@ -45,6 +45,8 @@ export const auditActions = [
   'pairing.approved',
   'pairing.removed',
   'session.exported',
+  'session.shared',
+  'session.unshared',
   'session.deleted',
 ] as const
 export type AuditAction = (typeof auditActions)[number]

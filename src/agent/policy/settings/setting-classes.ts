@@ -109,6 +109,7 @@ const classes: readonly (readonly [path: string, found: SettingClass])[] = [
   ['moa.presets.*.*', preference],
   ['fallback_providers', preference],
   ['instructions', preference],
+  ['prompts.*', preference],
   ['agent.*', preference],
   ['agent.personalities.*', preference],
   ['delegation.*', preference],

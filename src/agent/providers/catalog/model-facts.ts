@@ -25,6 +25,8 @@ export type ModelFacts = {
   readonly searchPrice?: number
   /** Accepts images. */
   readonly images?: boolean
+  /** Accepts sound. */
+  readonly audio?: boolean
   /** Accepts PDF files. */
   readonly pdf?: boolean
   /** Reasons before it answers. */

@@ -19,6 +19,7 @@ function parseFacts(row: CatalogObject): ModelFacts {
     maxOutput: asTokenCount(limit['output']),
     prices: parsePrices(cost),
     images: Array.isArray(input) ? input.includes('image') : undefined,
+    audio: Array.isArray(input) ? input.includes('audio') : undefined,
     pdf: Array.isArray(input) ? input.includes('pdf') : undefined,
     reasoning: asBoolean(row['reasoning']),
     tools: asBoolean(row['tool_call']),

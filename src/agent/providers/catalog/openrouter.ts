@@ -21,6 +21,7 @@ function parseFacts(row: CatalogObject): ModelFacts {
     maxOutput: asTokenCount(top['max_completion_tokens']),
     prices: parsePrices(pricing),
     images: Array.isArray(input) ? input.includes('image') : undefined,
+    audio: Array.isArray(input) ? input.includes('audio') : undefined,
     pdf: Array.isArray(input) ? input.includes('file') : undefined,
     reasoning: parameters.size ? parameters.has('reasoning') : undefined,
     tools: parameters.size ? parameters.has('tools') : undefined,

@@ -12,7 +12,8 @@ import { textStream } from '#durable/platform/byte-stream.ts'
 import { importRunId, type Journal } from '#durable/storage/journal.ts'
 import { attachmentPrefix, storeMessageImages } from '#durable/workspace/attachments.ts'
 import type { Session } from '../session.ts'
-import type { NewSession } from '#durable/storage/session-metadata.ts'
+import type { NewSession, Rating } from '#durable/storage/session-metadata.ts'
+import { findRating, maxRatings } from '../core/ratings.ts'
 import { iso } from '../views/api-views.ts'
 import { clock } from '#durable/platform/clock.ts'
 import { decodeBase64Bytes, encodeBase64Bytes } from '#agent/core/base64.ts'
@@ -25,23 +26,27 @@ export type ExportOptions = {
   readonly hasFiles: boolean
   /** Leaves out what only the agent saw: calls, results, thinking, and messages of the system. */
   readonly saidOnly?: boolean
+  /** For everybody: up to this message, and without ids. */
+  readonly through?: number
 }
 
 /** Streams the current conversation; messages that arrive during the export are not included. */
 export function exportSession(
   session: Session,
-  { format, hasFiles, saidOnly = false }: ExportOptions,
+  { format, hasFiles, saidOnly = false, through }: ExportOptions,
   blobs: R2Bucket | undefined,
 ): ReadableStream<Uint8Array> {
   const { id, title, source, model, tags, createdAt, prompt } = session.meta
   const exported: ExportSource = {
     session: { id, title, source, model, ...(tags?.length && { tags }), created_at: iso(createdAt) },
     system: prompt,
-    messages: exportedMessages(readEntries(session.journal), session.journal.summaryFrom(1), {
+    messages: exportedMessages(session, {
       blobs,
       within: blobPrefix(session.tenantId),
       saidOnly,
+      through,
     }),
+    ...(through !== undefined && { isPublic: true as const }),
     ...(hasFiles && { files: exportFiles(session) }),
   }
   return textStream(renderExport(format, exported))
@@ -59,17 +64,30 @@ function readEntries(journal: Journal): Generator<Entry> {
 }
 
 async function* exportedMessages(
-  entries: Iterable<Entry>,
-  summary: Entry | undefined,
-  images: { readonly blobs: R2Bucket | undefined; readonly within: string; readonly saidOnly: boolean },
+  session: Session,
+  images: {
+    readonly blobs: R2Bucket | undefined
+    readonly within: string
+    readonly saidOnly: boolean
+    readonly through: number | undefined
+  },
 ): AsyncGenerator<ExportedMessage> {
-  for (const { id, seq, runId, at, covers, keeps, effects, message } of entries) {
+  const { journal } = session
+  const summary = journal.summaryFrom(1)
+  for (const { id, seq, runId, at, covers, keeps, effects, message } of readEntries(journal)) {
+    if (seq > (images.through ?? Infinity)) return
     if (images.saidOnly && !isSaid(message)) continue
     const [loaded = message] = await loadImages([message], images.blobs, images.within)
     const position = { id, seq, run_id: runId, created_at: iso(at), compacted: isCompacted(seq, summary) }
     const replaced = covers !== undefined && { covers, ...(keeps && { keeps }), ...(effects && { effects }) }
-    yield { ...position, ...toExportedMessage(images.saidOnly ? withoutWork(loaded) : loaded), ...replaced }
+    const exported = toExportedMessage(images.saidOnly ? withoutWork(loaded) : loaded)
+    yield { ...position, ...exported, ...replaced, ...(images.saidOnly ? {} : ratingOf(session, seq)) }
   }
+}
+
+function ratingOf(session: Session, seq: number): Pick<ExportedMessage, 'rating'> {
+  const rating = findRating(session, seq)
+  return rating ? { rating } : {}
 }
 
 /** Whether people wrote or read the message. */
@@ -124,6 +142,21 @@ export async function importSession(
   })
   const spec: NewSession = { title, model, tags, source: 'import' }
   session.create(spec, authority)
+  const ratings = messages.flatMap(({ rating }, i): readonly Rating[] =>
+    rating && whole[i]?.role === 'assistant'
+      ? [
+          {
+            seq: i + 1,
+            value: rating.value,
+            ...(rating.note && { note: rating.note }),
+            at: now,
+            authority,
+            isReviewed: true,
+          },
+        ]
+      : [],
+  )
+  if (ratings.length) session.updateMeta({ ratings: ratings.slice(-maxRatings) })
   session.adopt(session.meta, groupIntoRows(entries))
   await importFiles(session, files)
   await session.billing.reportStorage()

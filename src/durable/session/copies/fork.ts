@@ -210,6 +210,8 @@ function metadataOfFork(meta: SessionMetadata, spec: ForkSpec): SessionMetadata 
     pinned: _pinned,
     filesChangedAt: _filesChangedAt,
     archived: _archived,
+    ratings: _ratings,
+    shares: _shares,
     versions: _versions,
     ...rest
   } = meta

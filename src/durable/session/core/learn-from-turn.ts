@@ -25,6 +25,7 @@ import {
   defaultReviewSteps,
   defaultReviewTurns,
   isReviewDue,
+  type RatedAnswer,
   maxReviewCalls,
   type ReviewInterval,
   renderReview,
@@ -43,6 +44,7 @@ import { newRunId, newSessionId } from '#durable/platform/ids.ts'
 import { redactorFor } from '#durable/platform/redaction.ts'
 import type { StoredFix } from '#durable/tenant/learned-fixes.ts'
 import type { Session } from '../session.ts'
+import { hasOpenRatings, takeRatings } from './ratings.ts'
 import { sessionStub, tenantStub } from '#durable/platform/addresses.ts'
 
 /** Older rows are not reviewed, such as those of a long imported conversation. */
@@ -59,12 +61,13 @@ export async function learnFromTurn(session: Session, env: Env): Promise<void> {
   const entries = model === undefined ? [] : listUnreviewed(session)
   const last = entries.at(-1)
   if (model === undefined || !last) return
-  if (repeated.length === 0 && !isReviewDue(entries, intervalOf(session))) return
+  if (repeated.length === 0 && !isDue(session, entries)) return
   // Stored before the review begins: a part is reviewed once, and lost when the start fails.
   session.updateMeta({ reviewedThrough: last.seq })
-  const joint = combineAuthorities([authority, ...listAuthorities(session, entries)])
+  const { answers: rated, authorities: raters } = takeRatings(session)
+  const joint = combineAuthorities([authority, ...listAuthorities(session, entries), ...raters])
   const marked = withMarks(joint, joinMarks(read, marksOfEntries(entries)))
-  await submitReview(session, env, { model, entries, repeated, authority: reviewAuthority(marked) })
+  await submitReview(session, env, { model, entries, rated, repeated, authority: reviewAuthority(marked) })
 }
 
 /** Those of the turns that a review reads. */
@@ -87,6 +90,9 @@ async function recordFixes(session: Session, env: Env, authority: Authority): Pr
   return tenantStub(env, session.tenantId).fixes.record(authority, redacted)
 }
 
+const isDue = (session: Session, entries: readonly Entry[]): boolean =>
+  hasOpenRatings(session) || isReviewDue(entries, intervalOf(session))
+
 const intervalOf = ({ settings: { learning } }: Session): ReviewInterval => ({
   turns: learning?.review_turns ?? defaultReviewTurns,
   steps: learning?.review_steps ?? defaultReviewSteps,
@@ -95,6 +101,7 @@ const intervalOf = ({ settings: { learning } }: Session): ReviewInterval => ({
 type Review = {
   readonly model: string
   readonly entries: readonly Entry[]
+  readonly rated: readonly RatedAnswer[]
   readonly repeated: readonly StoredFix[]
   readonly authority: Authority
 }
@@ -102,14 +109,14 @@ type Review = {
 async function submitReview(
   session: Session,
   env: Env,
-  { model, entries, repeated, authority }: Review,
+  { model, entries, rated, repeated, authority }: Review,
 ): Promise<void> {
   const tenant = session.tenant.snapshot
   if (!tenant || !hasScope(authority, 'write')) return
   const sessionId = newSessionId()
   const nonce = crypto.randomUUID().replaceAll('-', '').slice(0, 16)
   const redactor = redactorFor(env, session.tenantId)
-  const text = renderReview(entries, { nonce, repeated, redact: (line) => redactor.redact(line) })
+  const text = renderReview(entries, { nonce, rated, repeated, redact: (line) => redactor.redact(line) })
   const submitted = await sessionStub(env, session.tenantId, sessionId).runs.submit({
     kind: 'request',
     authority,

@@ -7,6 +7,7 @@ import type { MessageView } from '../views/api-views.ts'
 import { getMessage, listMessages, type MessageList, type MessagePage } from '../views/list-messages.ts'
 import { type EventPage, eventsAfter } from '../views/read-session.ts'
 import { type UndoResult, undoFromRun, undoTurns } from '../core/undo.ts'
+import { rateAnswer } from '../core/ratings.ts'
 import { chooseVersion, keepVersion, listVersions, type VersionGroup } from '../core/versions.ts'
 import { type ClaimedAnswer, type ConversationMatch, matchConversation } from '../views/match-conversation.ts'
 import { hashState } from '../copies/state-hash.ts'
@@ -32,6 +33,15 @@ export class HistorySubject extends RpcTarget {
   /** Null when the conversation has no such message. */
   message(authority: Authority, seq: number): Promise<MessageView | null | undefined> {
     return this.#host.with(authority, (session) => getMessage(session, seq) ?? null)
+  }
+
+  /** Replaces the rating of an answer. Undefined removes it. */
+  rate(
+    authority: Authority,
+    seq: number,
+    rating: { readonly value: 'good' | 'bad'; readonly note?: string } | undefined,
+  ): Promise<'rated' | 'missing' | undefined> {
+    return this.#host.with(authority, (session) => rateAnswer(session, seq, rating && { ...rating, authority }))
   }
 
   /** Null when no message shows such an image. */

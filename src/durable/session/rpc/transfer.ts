@@ -3,12 +3,13 @@
 import { mayOpen } from '../core/check-caller.ts'
 import { RpcTarget } from 'cloudflare:workers'
 import { type Authority, holderOf } from '#agent/core/permission/authority.ts'
-import type { NewSession } from '#durable/storage/session-metadata.ts'
+import type { NewSession, Share } from '#durable/storage/session-metadata.ts'
 import type { TenantSnapshot } from '#durable/tenant/tenant-snapshot.ts'
 import type { SessionView } from '../views/api-views.ts'
 import type { exportSession, ExportOptions, ImportedSession } from '../copies/export.ts'
 import type { CheckpointCopy } from '../copies/checkpoint-copy.ts'
 import { cancelCopy, copySession, type SessionCopy } from '../copies/fork.ts'
+import { addShare, listShares, removeShare } from '../core/shares.ts'
 import type { SessionHost } from '../session-host.ts'
 
 export class TransferSubject extends RpcTarget {
@@ -63,6 +64,34 @@ export class TransferSubject extends RpcTarget {
   async export(authority: Authority, options: ExportOptions): Promise<ReturnType<typeof exportSession> | undefined> {
     const transfer = await import('../copies/export.ts')
     return this.#host.with(authority, (session) => transfer.exportSession(session, options, this.#host.env.BLOBS))
+  }
+
+  /** The links under which everybody reads the conversation. */
+  shares(authority: Authority): Promise<readonly Share[] | undefined> {
+    return this.#host.with(authority, listShares)
+  }
+
+  share(
+    authority: Authority,
+    id: string,
+    expiresAt: number | undefined,
+  ): Promise<Share | 'empty' | 'full' | undefined> {
+    return this.#host.with(authority, (session) => addShare(session, id, expiresAt))
+  }
+
+  unshare(authority: Authority, id: string): Promise<boolean | undefined> {
+    return this.#host.with(authority, (session) => removeShare(session, id))
+  }
+
+  /** What is shared, as a page. Null when there is no such share. */
+  async readShared(authority: Authority, id: string): Promise<ReadableStream<Uint8Array> | null | undefined> {
+    const transfer = await import('../copies/export.ts')
+    return this.#host.with(authority, (session) => {
+      const share = listShares(session).find((one) => one.id === id)
+      if (!share) return null
+      const options = { format: 'html', hasFiles: false, saidOnly: true, through: share.through } as const
+      return transfer.exportSession(session, options, this.#host.env.BLOBS)
+    })
   }
 
   /** `message`: the index of the first message that no row can hold; nothing is imported then. */

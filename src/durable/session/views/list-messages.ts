@@ -5,6 +5,7 @@
 
 import type { Entry } from '#agent/core/history.ts'
 import { messageView, type MessageView } from './api-views.ts'
+import { findRating, type RatingView } from '../core/ratings.ts'
 import type { Session } from '../session.ts'
 
 /**
@@ -55,21 +56,31 @@ export function listMessages(session: Session, page: MessagePage): MessageList {
   }
 }
 
-function viewsOf({ journal, sessionId, meta }: Session, { before, preview }: MessagePage, { older, newer }: PageParts) {
+function viewsOf(session: Session, { before, preview }: MessagePage, { older, newer }: PageParts) {
+  const { journal } = session
   const entries = [...older.entries, ...newer.entries]
   const last = entries.at(-1)?.seq
   const later = journal.summaryFrom(before ?? last ?? Number.MAX_SAFE_INTEGER)
   const summary = later ?? newer.found ?? older.found
-  const views = entries.map((entry) => messageView(entry, { sessionId, summary, conversation: meta }))
+  const views = entries.map((entry) => viewEntry(session, entry, summary))
   return preview === undefined ? views : views.map((view) => toPreview(view, preview))
 }
 
 const hasNewer = ({ store }: Session, { before }: MessagePage, { newer }: PageParts): boolean =>
   newer.hasMore || (before !== undefined && store.lastMessageSeq() >= before)
 
-export function getMessage({ journal, sessionId, meta }: Session, seq: number): MessageView | undefined {
+export function getMessage(session: Session, seq: number): MessageView | undefined {
+  const { journal } = session
   const [entry] = journal.entriesAt([seq])
-  return entry && messageView(entry, { sessionId, summary: journal.summaryFrom(seq), conversation: meta })
+  return entry && viewEntry(session, entry, journal.summaryFrom(seq))
+}
+
+type RatedView = MessageView & { readonly rating?: RatingView }
+
+function viewEntry(session: Session, entry: Entry, summary: Entry | undefined): RatedView {
+  const { sessionId, meta } = session
+  const rating = findRating(session, entry.seq)
+  return { ...messageView(entry, { sessionId, summary, conversation: meta }), ...(rating && { rating }) }
 }
 
 function readParts(

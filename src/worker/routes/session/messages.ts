@@ -3,7 +3,7 @@
 import * as z from 'zod'
 import { AppError, invalid, notFound } from '../../errors.ts'
 import { busyError } from '../sessions.ts'
-import { route } from '../../route.ts'
+import { type RouteCall, route } from '../../route.ts'
 import { requireFound, addressSession } from '../../sessions.ts'
 import { eventSeq, listOf, messageShape, ok, pageQuery } from '../../shapes.ts'
 import { messageNumberParam, sessionParam } from '../../openapi/path-params.ts'
@@ -112,4 +112,46 @@ export const sessionMessageRoutes = [
       return Response.json(requireFound(found ?? undefined))
     },
   }),
+  route({
+    method: 'put',
+    path: '/api/sessions/:id/messages/:seq/rating',
+    id: 'replaceMessageRating',
+    params: { id: sessionParam, seq: messageNumberParam },
+    scope: 'chat',
+    tag,
+    summary: 'Rate an answer; exports and the next review of the conversation have it',
+    example: { value: 'bad', note: 'The dates are of last year.' },
+    body: z.strictObject({
+      value: z.enum(['good', 'bad']),
+      note: z.string().trim().min(1).max(1_000).optional().describe('Why.'),
+    }),
+    responses: { 204: { description: 'Rated' } },
+    handle: async (call) => {
+      const { value, note } = call.body
+      return rate(call, { value, ...(note !== undefined && { note }) })
+    },
+  }),
+  route({
+    method: 'delete',
+    path: '/api/sessions/:id/messages/:seq/rating',
+    id: 'deleteMessageRating',
+    params: { id: sessionParam, seq: messageNumberParam },
+    scope: 'chat',
+    tag,
+    summary: 'Remove the rating of an answer',
+    responses: { 204: { description: 'Removed, or there was none' } },
+    handle: async (call) => rate(call, undefined),
+  }),
 ]
+
+type GivenRating = { readonly value: 'good' | 'bad'; readonly note?: string }
+
+async function rate(
+  { env, authority, tenant, param }: Pick<RouteCall<unknown, unknown>, 'env' | 'authority' | 'tenant' | 'param'>,
+  rating: GivenRating | undefined,
+): Promise<Response> {
+  const session = addressSession(env, tenant.id, param('id'))
+  if (!/^\d{1,15}$/.test(param('seq'))) throw notFound()
+  if (requireFound(await session.history.rate(authority, Number(param('seq')), rating)) === 'missing') throw notFound()
+  return new Response(null, { status: 204 })
+}

@@ -11,7 +11,9 @@ import { sourcesFor } from '#durable/models/catalog.ts'
 import { getHealth } from '#durable/models/key-pool.ts'
 import { mixtureNames, resolveMixture } from '#durable/models/mixture-of-agents.ts'
 import { listModelIds } from '#durable/models/model-routes.ts'
+import { header, headerName } from '#agent/core/settings.ts'
 import { pageByPosition } from '../../input/page.ts'
+import { requireFetch } from '../../input/require-action.ts'
 import { explainSmallWindow, hasTooSmallWindow, resolveRequestedModel } from '../../input/requested-model.ts'
 import { type RouteCall, route } from '../../route.ts'
 import { longPageQuery, ok } from '../../shapes.ts'
@@ -99,22 +101,50 @@ const modelShape = z.object({ id: z.string(), object: z.literal('model'), create
 
 const count = z.int().nullable()
 const amount = z.number()
+const pricesShape = z
+  .object({ input: amount, output: amount, cached_read: amount, cached_write: amount })
+  .nullable()
+  .describe('USD per million tokens; null: unknown.')
+const abilitiesShape = z.record(z.string(), z.boolean().nullable()).describe('null: unknown.')
 const usableShape = z.object({
   id: z.string(),
   provider: z.string(),
   dialect: z.string(),
   context_window: z.int(),
   max_output: count,
-  prices: z
-    .object({ input: amount, output: amount, cached_read: amount, cached_write: amount })
-    .nullable()
-    .describe('USD per million tokens; null: unknown.'),
-  abilities: z.record(z.string(), z.boolean().nullable()).describe('null: unknown.'),
+  prices: pricesShape,
+  abilities: abilitiesShape,
   efforts: z.array(z.string()).nullable(),
   prompt_cache: z.enum(['5m', '1h']).nullable().describe('How long marked prompt prefixes are cached.'),
   knowledge: z.string().nullable(),
   deprecated: z.boolean(),
   source: z.enum(['settings', 'provider', 'models.dev', 'built-in', 'probe']).describe('Source of the context window.'),
+})
+const discovery = z.strictObject({
+  base_url: z
+    .url({ protocol: /^https?$/ })
+    .max(500)
+    .meta({ description: 'As of a custom provider.', example: 'https://llm.example.com/v1' }),
+  key: z
+    .string()
+    .trim()
+    .min(1)
+    .max(4_096)
+    .regex(/^[!-~]*$/, 'Printable ASCII without spaces.')
+    .optional(),
+  headers: z.record(headerName, header).optional(),
+})
+const discoveredShape = z.object({
+  base_url: z.string().describe('The address under which the list was found: the given one, or with `/v1`.'),
+  data: z.array(
+    z.object({
+      id: z.string().describe('As the server names it.'),
+      context_window: count.describe('null: unknown.'),
+      max_output: count,
+      prices: pricesShape,
+      abilities: abilitiesShape,
+    }),
+  ),
 })
 const missingShape = z.object({ provider: z.string(), model: z.string().nullable(), reason: z.string() })
 nameSchemas(
@@ -146,6 +176,7 @@ const toModelView = ({
   prices: orNull(prices && toPublicPrices(prices)),
   abilities: {
     images: orNull(facts.images),
+    audio: orNull(facts.audio),
     reasoning: orNull(facts.reasoning),
     tools: orNull(facts.tools),
     caching: orNull(facts.caching),
@@ -230,6 +261,23 @@ export const modelRoutes = [
         ...pageByPosition(routes.map(toModelView), call.query),
         unavailable: listUnavailable(sources, health),
       })
+    },
+  }),
+  route({
+    method: 'post',
+    path: '/api/settings/models/discover',
+    id: 'listModelsOfServer',
+    scope: 'write',
+    tag: 'Settings',
+    summary: 'Ask a server which models it has, before it becomes a custom provider',
+    description: 'Nothing is stored. The key goes to the server alone.',
+    example: { base_url: 'https://llm.example.com/v1' },
+    body: discovery,
+    responses: ok('Its models, with what the server says about them', discoveredShape),
+    handle: async (call) => {
+      await requireFetch(call, call.body.base_url, 'base_url')
+      const { discoverModels } = await import('../../input/discover-models.ts')
+      return Response.json(await discoverModels(call))
     },
   }),
 ]

@@ -32,6 +32,7 @@ describe('parseModelsDev()', () => {
         maxOutput: 384_000,
         prices: { input: 1.32, output: 3.96, cachedRead: 0.044, cachedWrite: 1.32 },
         images: false,
+        audio: false,
         pdf: false,
         reasoning: true,
         tools: true,

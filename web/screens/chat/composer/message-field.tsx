@@ -3,7 +3,7 @@
 import type { RefObject } from 'preact'
 import { useEffect, useId, useRef, useState } from 'preact/hooks'
 import { textOf } from '../../../model/blocks.ts'
-import { complete, findTrigger, type Written } from '../../../model/completion.ts'
+import { complete, findTrigger, replace, type Written } from '../../../model/completion.ts'
 import { useLate } from '../../../parts/late.ts'
 import { showError } from '../../../parts/toast.ts'
 import { t } from '../../../words/words.ts'
@@ -34,9 +34,9 @@ export function MessageField({ field, session, text, onWrite, onInsert, onSubmit
     menu.trigger !== undefined,
   )
   useEffect(() => fit(field.current), [text])
-  const choose = (value: string) => {
+  const choose = (value: string, whole?: string) => {
     if (!menu.trigger) return
-    const done = complete(text, menu.trigger, value)
+    const done = whole === undefined ? complete(text, menu.trigger, value) : replace(text, menu.trigger, whole)
     onInsert(done)
     menu.setCaret(done.caret)
   }

@@ -1,37 +1,50 @@
 /** Chooses the model of the next messages, and how much it thinks. */
 
-import { useEffect } from 'preact/hooks'
-import { showError } from '../../../parts/toast.ts'
+import { useEffect, useState } from 'preact/hooks'
+import { useLate } from '../../../parts/late.ts'
+import { loadLateStyle } from '../../../parts/late-style.ts'
 import { t } from '../../../words/words.ts'
-import { choiceOf, choose, listEfforts, loadModels, models } from '../models.ts'
+import type { ModelDialogProps } from '../../models/model-dialog.tsx'
+import { addModel, choiceOf, choose, listEfforts, loadModels, models } from '../models.ts'
 import { session } from '../store.ts'
 
 type Props = { readonly session: string }
 
 export function ModelPicker({ session: id }: Props) {
-  // Without a network the names are unknown. Opening the list asks again.
+  const [isOpen, setOpen] = useState(false)
+  const Dialog = useLate<ModelDialogProps>(async () => {
+    const [part] = await Promise.all([import('../../models/model-dialog.tsx'), loadLateStyle()])
+    return part.ModelDialog
+  }, isOpen)
+  // Without a network the names are unknown.
   useEffect(() => void (models.value ?? loadModels().catch(() => undefined)), [])
   const { model = '' } = choiceOf(id)
-  const load = () => void loadModels().catch(showError)
-  const first = session.value?.model ?? models.value?.[0]?.id
-  const known = (models.value ?? []).map((one) => one.id).filter((name) => name !== first || name === model)
+  const automatic = session.value?.model ?? models.value?.[0]?.id ?? t('defaultModel')
+  const name = model || automatic
   return (
     <>
-      <select
+      <button
+        type="button"
         class="model"
-        aria-label={t('model')}
-        value={model}
-        onFocus={load}
-        onChange={({ currentTarget: { value } }) => choose(id, value ? { model: value } : {})}
+        aria-haspopup="dialog"
+        aria-label={`${t('model')}: ${name}`}
+        title={name}
+        onClick={() => setOpen(true)}
       >
-        <option value="">{first ?? t('defaultModel')}</option>
-        {(model && !known.includes(model) ? [model, ...known] : known).map((name) => (
-          <option key={name} value={name}>
-            {name}
-          </option>
-        ))}
-      </select>
+        <span class="clip">{name.slice(name.indexOf('/') + 1)}</span>
+      </button>
       <EffortPicker session={id} />
+      {isOpen && Dialog && (
+        <Dialog
+          chosen={model}
+          automatic={automatic}
+          onChoose={(value, facts) => {
+            if (facts) addModel(facts)
+            choose(id, value ? { model: value } : {})
+          }}
+          onClose={() => setOpen(false)}
+        />
+      )}
     </>
   )
 }

@@ -19,6 +19,8 @@ type Entry = {
   readonly note: string
   /** Enter sends a message whose command is complete. */
   readonly spellings: readonly string[]
+  /** Replaces the word: a prompt of the library. */
+  readonly text?: string
 }
 type Command = {
   readonly name: string
@@ -37,7 +39,8 @@ export type MenuProps = {
   readonly session: string
   readonly id: string
   readonly keys: MenuKeys
-  readonly onChoose: (value: string) => void
+  /** With a text that replaces the word. */
+  readonly onChoose: (value: string, text?: string) => void
   readonly onClose: () => void
   /** Told the id of the entry that Enter chooses. */
   readonly onActive: (id: string | undefined) => void
@@ -58,17 +61,39 @@ async function listAll<T>(address: string): Promise<readonly T[]> {
 }
 
 async function listEntries(kind: Trigger['kind'], session: string): Promise<readonly Entry[]> {
-  if (kind === 'command')
-    return (await listAll<Command>('/api/commands?limit=1000'))
-      .filter(({ scope, chats_only: isForChats }) => !isForChats && can(scope))
-      .map(({ name, aliases, usage, description }) => ({
-        name: [name, ...aliases].join(' '),
-        value: name,
-        shown: `/${name} ${usage}`.trim(),
-        note: description,
-        spellings: [name, ...aliases],
-      }))
+  if (kind === 'command') return [...(await listPrompts()), ...(await listCommands())]
   if (!session) return []
+  return listFiles(session)
+}
+
+type Prompts = { readonly prompts?: Readonly<Record<string, string>> }
+
+async function listPrompts(): Promise<readonly Entry[]> {
+  if (!can('read')) return []
+  const { prompts = {} } = await get<Prompts>('/api/settings')
+  return Object.entries(prompts).map(([name, text]) => ({
+    name,
+    value: name,
+    shown: `/${name}`,
+    note: text,
+    spellings: [],
+    text,
+  }))
+}
+
+async function listCommands(): Promise<readonly Entry[]> {
+  return (await listAll<Command>('/api/commands?limit=1000'))
+    .filter(({ scope, chats_only: isForChats }) => !isForChats && can(scope))
+    .map(({ name, aliases, usage, description }) => ({
+      name: [name, ...aliases].join(' '),
+      value: name,
+      shown: `/${name} ${usage}`.trim(),
+      note: description,
+      spellings: [name, ...aliases],
+    }))
+}
+
+async function listFiles(session: string): Promise<readonly Entry[]> {
   return (await listAll<File>(`${filePath(session, '')}?recursive=1&limit=1000`))
     .filter(({ type }) => type === 'file')
     .map(({ path, name }) => ({ name, path: path.replace(/^\/workspace\//, '') }))
@@ -98,15 +123,15 @@ export function SuggestionMenu({ trigger, session, id, keys, onChoose, onClose, 
   if (loaded.error !== undefined && !loaded.data) return <p class="suggestions note">{explain(loaded.error)}</p>
   return (
     <ul class="palette suggestions" id={id} role="listbox" aria-label={t('suggestions')} hidden={!shown.length}>
-      {shown.map(({ value, shown: text, note }, index) => (
+      {shown.map(({ value, shown: text, note, text: whole }, index) => (
         <li
-          key={value}
+          key={text}
           id={`${id}-${index}`}
           role="option"
           aria-selected={index === at}
           // The field keeps the focus, and a phone its keyboard.
           onMouseDown={(event) => event.preventDefault()}
-          onClick={() => onChoose(value)}
+          onClick={() => onChoose(value, whole)}
         >
           <span class="clip" dir="auto">
             {text}
@@ -130,7 +155,8 @@ function pressKey(event: KeyboardEvent, { at, shown, query }: Shown, { setAt, on
   const step = event.key === 'ArrowDown' ? 1 : event.key === 'ArrowUp' ? -1 : 0
   if (step) setAt((at + step + shown.length) % shown.length)
   else if (event.key === 'Escape') onClose()
-  else if (event.key === 'Tab' || (event.key === 'Enter' && !entry.spellings.includes(query))) onChoose(entry.value)
+  else if (event.key === 'Tab' || (event.key === 'Enter' && !entry.spellings.includes(query)))
+    onChoose(entry.value, entry.text)
   else return false
   event.preventDefault()
   return true
