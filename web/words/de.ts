@@ -61,7 +61,7 @@ export const de: Words = {
   close: 'Schließen',
   conflict: 'Die Datei wurde geändert',
   conflictText: 'Jemand anders hat diese Datei geändert, seit du sie geöffnet hast. Überschreiben?',
-  connectionFails: 'Die Verbindung steht noch nicht. Berichtige die Geheimnisse des Kanals und prüfe sie noch einmal.',
+  connectionFails: 'Die Verbindung geht noch nicht. Berichtige die Geheimnisse, dann prüfe sie noch einmal.',
   content: 'Inhalt',
   contextOf: '{used} von {all} Tokens',
   conversation: 'Gespräch',

@@ -59,7 +59,7 @@ export const en = {
   close: 'Close',
   conflict: 'The file has changed',
   conflictText: 'Somebody else has changed this file since you opened it. Overwrite their version?',
-  connectionFails: 'The connection does not work yet. Correct the secrets of the channel, then test it again.',
+  connectionFails: 'The connection does not work yet. Correct the secrets, then test it again.',
   content: 'Content',
   contextOf: '{used} of {all} tokens',
   conversation: 'Conversation',
