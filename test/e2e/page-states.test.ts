@@ -4,30 +4,15 @@ import { type Browser, type Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { chromium, launchBrowser } from './support/chromium.ts'
 import { type Client, eventually, newTenant } from './support/client.ts'
-import { owner, server } from './support/here.ts'
-
-const origin = server.url.replace('127.0.0.1', 'localhost')
+import { owner } from './support/here.ts'
+import { fits, openScreen, signIn as open } from './support/page.ts'
 
 describe.skipIf(chromium === undefined)('the state of runs, jobs and channels', () => {
   let browser: Browser
   let client: Client
 
-  const signIn = async (locale: string, width = 1280): Promise<Page> => {
-    const context = await browser.newContext({ locale, viewport: { width, height: 740 } })
-    const page = await context.newPage()
-    page.setDefaultTimeout(30_000)
-    await page.goto((await client.post('/api/login/links')).json.url.replace('127.0.0.1', 'localhost'))
-    await page.locator('.composer textarea').waitFor()
-    return page
-  }
-  const open = async (page: Page, screen: string) => {
-    await page.goto(`${origin}/#/${screen}`)
-    await page.locator('.screen').waitFor()
-    await expect.poll(() => page.locator('.skeleton').count()).toBe(0)
-  }
+  const signIn = (locale: string, width = 1280) => open(browser, client, { locale, viewport: { width, height: 740 } })
   const badges = (page: Page) => page.locator('.screen .badge').allInnerTexts()
-  const fits = (page: Page): Promise<boolean> =>
-    page.evaluate('document.documentElement.scrollWidth <= document.documentElement.clientWidth')
 
   beforeAll(async () => {
     browser = await launchBrowser()
@@ -41,7 +26,7 @@ describe.skipIf(chromium === undefined)('the state of runs, jobs and channels', 
     await client.chat(id, input)
     const [message] = await client.messages(id)
     const page = await signIn('de-DE', 320)
-    await open(page, `run/${message?.run_id}`)
+    await openScreen(page, `run/${message?.run_id}`)
     await page.locator('.badge.good', { hasText: 'Fertig' }).waitFor()
     const text = await page.locator('.screen').innerText()
     expect(text).toMatch(/Wartete \d+\.\d s/)
@@ -59,7 +44,7 @@ describe.skipIf(chromium === undefined)('the state of runs, jobs and channels', 
       (data) => data.length > 0,
     )
     const [first] = await client.messages(asked)
-    await open(page, `run/${first?.run_id}`)
+    await openScreen(page, `run/${first?.run_id}`)
     await page.getByText('Fragte, ob terminal erlaubt ist').waitFor()
     await page.locator('.badge.warn', { hasText: 'Wartet auf dich' }).waitFor()
     const [{ id: approval }] = (await client.get('/api/approvals')).json.data
@@ -70,7 +55,7 @@ describe.skipIf(chromium === undefined)('the state of runs, jobs and channels', 
     const failing = await client.newSession()
     await client.chat(failing, '[[status 400 times=9 nonce=states2]] [[say never]]')
     const [last] = await client.messages(failing)
-    await open(page, `run/${last?.run_id}`)
+    await openScreen(page, `run/${last?.run_id}`)
     await page.locator('.badge.bad', { hasText: 'Fehlgeschlagen' }).waitFor()
     expect(await page.locator('.badge.good').count()).toBe(0)
     await page.context().close()
@@ -88,7 +73,7 @@ describe.skipIf(chromium === undefined)('the state of runs, jobs and channels', 
       (status) => status === 'failed',
     )
     const page = await signIn('de-DE', 360)
-    await open(page, 'jobs')
+    await openScreen(page, 'jobs')
     expect(await badges(page)).toEqual(['Geplant', 'Fehlgeschlagen'])
     expect(await page.locator('.badge.good').count()).toBe(0)
     await page.locator('.failure').first().waitFor()
@@ -100,7 +85,7 @@ describe.skipIf(chromium === undefined)('the state of runs, jobs and channels', 
 
   it('shows what a platform answers, until the connection works', async () => {
     const page = await signIn('de-DE', 320)
-    await open(page, 'channels')
+    await openScreen(page, 'channels')
     const form = page.getByRole('form', { name: 'Neuer Kanal' })
     await form.getByLabel('Plattform').selectOption('telegram')
     await form.getByLabel('bot_token').fill('4711:short')

@@ -47,7 +47,7 @@ function Frame() {
       <a class="skip" href="#main" onClick={skipToMain}>
         {t('skip')}
       </a>
-      <div class="top">
+      <header class="top">
         <IconButton
           icon={isOpen.value ? 'close' : 'menu'}
           label={t('menu')}
@@ -58,7 +58,7 @@ function Frame() {
           <Icon name="inbox" /> <span class={waitingCount.value ? 'unseen' : undefined}>{t('inbox')}</span>
           {waitingCount.value > 0 && <span class="badge warn">{t('waitingCount', { count: waitingCount.value })}</span>}
         </a>
-      </div>
+      </header>
       <Navigation />
       <main id="main" tabIndex={-1}>
         <Banner />
