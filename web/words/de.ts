@@ -489,6 +489,7 @@ export const de: Words = {
   rowCount: 'Zeilen: {count}.',
   sheet: 'Blatt',
   pageOf: 'Seite {n} von {count}.',
+  voiceMode: 'Sprachmodus',
   readAloud: 'Vorlesen',
   stopReading: 'Vorlesen beenden',
   searchAndExport: 'Suchen und exportieren',

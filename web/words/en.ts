@@ -483,6 +483,7 @@ export const en = {
   rowCount: 'Rows: {count}.',
   sheet: 'Sheet',
   pageOf: 'Page {n} of {count}.',
+  voiceMode: 'Voice mode',
   readAloud: 'Read aloud',
   stopReading: 'Stop reading',
   searchAndExport: 'Search and export',
