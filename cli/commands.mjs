@@ -25,10 +25,25 @@ export const commands = {
   },
   sessions: {
     usage:
-      'sessions [ls [WORDS]] [--tag TAG] [--tool NAME] · show ID · rename ID TITLE · tag ID [TAG…] · pin|unpin|archive|unarchive ID · fork ID [RUN] · rm ID…',
-    says: 'list and change sessions',
-    options: { limit: text, archived: flag, tag: text, tool: text },
+      'sessions [ls [WORDS]] [--tag TAG] [--tool NAME] · show ID · rename ID TITLE · tag ID [TAG…] · pin|unpin|archive|unarchive ID · fork ID [RUN] · export ID [FILE|-] [--format md|html|json|jsonl|sharegpt] · prune [--older-than DAYS] [--archived] [--dry-run] [--yes] · rm ID…',
+    says: 'list, change, save and clear sessions',
+    options: {
+      limit: text,
+      archived: flag,
+      tag: text,
+      tool: text,
+      format: text,
+      'older-than': text,
+      'dry-run': flag,
+      yes: flag,
+    },
     load: () => import('./commands/sessions.mjs'),
+  },
+  search: {
+    usage: 'search WORDS [-s SESSION] [--limit N] [--sort newest|oldest]',
+    says: 'find words in the messages of all sessions',
+    options: { session, limit: text, sort: text },
+    load: () => import('./commands/search.mjs'),
   },
   runs: {
     usage: 'runs follow SESSION [RUN] · show SESSION RUN · stop SESSION · steer SESSION TEXT · take-back SESSION RUN',
@@ -68,6 +83,29 @@ export const commands = {
     says: 'keys of your tenant',
     options: { scopes: text, name: text, role: text, expires: text },
     load: () => import('./commands/keys.mjs'),
+  },
+  models: {
+    usage: 'models [ls [WORDS]] [--provider NAME] · default MODEL',
+    says: 'models with window and prices; the default',
+    options: { provider: text },
+    load: () => import('./commands/models.mjs'),
+  },
+  settings: {
+    usage: 'settings [ls] · get PATH · set PATH VALUE · unset PATH',
+    says: 'read and change settings',
+    load: () => import('./commands/settings.mjs'),
+  },
+  memory: {
+    usage: 'memory [ls] · add TEXT [--user] · rm TEXT [--user]',
+    says: 'what the agent remembers, of everybody and of you',
+    options: { user: flag },
+    load: () => import('./commands/memory.mjs'),
+  },
+  skills: {
+    usage: 'skills [ls] · show NAME · import URL [NAME] [--accept] · update NAME [--accept] · rm NAME',
+    says: 'instructions that the agent follows',
+    options: { accept: flag },
+    load: () => import('./commands/skills.mjs'),
   },
   usage: {
     usage: 'usage [--group day|model|session|source[,…]] [--from DAY] [--to DAY] [--tz ZONE] [-s SESSION]',

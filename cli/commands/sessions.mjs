@@ -1,9 +1,10 @@
-/** `talaria sessions`: lists, shows, renames, tags, pins, archives, forks and deletes sessions. */
+/** `talaria sessions`: lists, shows, renames, tags, pins, archives, forks, exports and deletes sessions. */
 
 import { createClient, sessionPath } from '../client.mjs'
 import { requireConfig } from '../config.mjs'
 import { exits, UsageError } from '../exits.mjs'
 import { dollars, plain, print, printList, printOne } from '../output.mjs'
+import { exportSession, pruneSessions } from './old-sessions.mjs'
 
 const marks = {
   pin: { pinned: true },
@@ -14,10 +15,16 @@ const marks = {
 
 export async function run({ options, words: [action = 'ls', ...words], usage }) {
   const client = createClient(requireConfig())
-  const [id, second] = words
+  const [id] = words
   if (action === 'ls') return list(client, options, words.join(' '))
+  if (!words.length && action === 'prune') return pruneSessions(client, options)
   if (!id) throw new UsageError(`talaria ${usage}`)
   if (marks[action]) return change(client, options, id, marks[action])
+  return act(client, { options, words, action, usage })
+}
+
+function act(client, { options, words, action, usage }) {
+  const [id, second] = words
   switch (action) {
     case 'show':
       return show(client, options, id)
@@ -27,6 +34,8 @@ export async function run({ options, words: [action = 'ls', ...words], usage }) 
       return change(client, options, id, { tags: words.slice(1) })
     case 'fork':
       return fork(client, options, id, second)
+    case 'export':
+      return exportSession(client, options, id, second)
     case 'rm':
       return remove(client, options, words)
   }

@@ -27,6 +27,7 @@ export function renderPage({ file, address, title }, { content, navigation, titl
 <input id="search" type="search" placeholder="Search ( / )" aria-label="Search the documentation" autocomplete="off">
 <ul id="results" aria-live="polite"></ul>
 </div>
+<details class="menu"><summary>All pages</summary></details>
 <div class="sections">
 ${sections}
 <details${isDesign ? ' open' : ''}><summary>Design</summary>

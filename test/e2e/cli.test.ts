@@ -75,6 +75,61 @@ it('answers one question on stdout, and streams with its tools on stderr', async
   expect((await run(['sessions', 'rm', id])).code).toBe(1)
 }, 60_000)
 
+it('lists models, changes settings and memory, shows skills, finds words, saves and clears sessions', async () => {
+  const models = await json<{ id: string }[]>('models', 'ls', 'OpenAI')
+  expect(models.length).toBeGreaterThan(0)
+  expect(models.every(({ id }) => id.toLowerCase().includes('openai'))).toBe(true)
+  expect((await run(['models'])).out).toMatch(/^MODEL +WINDOW +IN +OUT\n/)
+  expect((await run(['models', 'default', 'openai/bench'])).code).toBe(0)
+  expect((await run(['settings', 'get', 'model.default'])).out).toBe('"openai/bench"\n')
+  expect((await run(['settings', 'set', 'timezone', 'Europe/Berlin'])).code).toBe(0)
+  expect((await run(['settings', 'set', 'models."openai/a.b".images', 'true'])).code).toBe(0)
+  const all = await json<Record<string, unknown>>('settings')
+  expect(all).toMatchObject({ timezone: 'Europe/Berlin', models: { 'openai/a.b': { images: true } } })
+  for (const path of ['timezone', 'models', 'model']) expect((await run(['settings', 'unset', path])).code).toBe(0)
+  expect(await run(['settings', 'get', 'timezone'])).toMatchObject({ code: 1, out: '' })
+  expect((await run(['settings', 'set', 'no_such', '1'])).code).toBe(1)
+  expect((await run(['settings', 'set', 'timezone'])).code).toBe(2)
+
+  expect((await run(['memory', 'add', 'The', 'sky', 'is', 'blue.'])).code).toBe(0)
+  expect((await run(['memory', 'add', '--user', 'Prefers tea.'])).code).toBe(0)
+  expect((await run(['memory'])).out).toBe('- The sky is blue.\n- Prefers tea.\n')
+  expect((await run(['memory', 'rm', '--user', 'Prefers tea.'])).code).toBe(0)
+  expect((await json<{ user: { entries: string[] } }>('memory')).user.entries).toEqual([])
+
+  const [skill] = await json<{ name: string }[]>('skills')
+  expect((await run(['skills', 'show', skill?.name ?? ''])).out).toContain(`name: ${skill?.name}`)
+  expect((await run(['skills', 'import', 'http://127.0.0.1/SKILL.md'])).code).toBe(1)
+  expect((await run(['skills', 'rm', 'no-such-skill'])).code).toBe(1)
+
+  const { json: made } = await tenant.client.send('POST', '/api/sessions', { body: { title: 'Birds' } })
+  const id = made.id as string
+  await run(['chat', '-s', id, '[[say A heron stands still.]]'])
+  await eventually(
+    async () => (await run(['search', 'heron', 'still', '-s', id])).out,
+    (out) => out.startsWith(`${id}  Birds\n`) && out.includes('A «heron» stands «still».'),
+  )
+  expect(await run(['search', 'zzzz-nothing'])).toMatchObject({ code: 1, out: '' })
+  expect((await run(['sessions', 'export', id])).out).toContain('A heron stands still.')
+  expect((await run(['sessions', 'export', id, 'birds.html'])).code).toBe(0)
+  expect(readFileSync(join(home, 'birds.html'), 'utf8')).toMatch(/^<!doctype html>[\s\S]*heron/i)
+  expect((await run(['sessions', 'export', 'ses_none'])).code).toBe(1)
+  expect((await run(['sessions', 'export', id, '--format', 'doc'])).code).toBe(2)
+
+  const { json: pinned } = await tenant.client.send('POST', '/api/sessions', { body: { title: 'Kept' } })
+  await tenant.client.send('PATCH', `/api/sessions/${pinned.id}`, { body: { pinned: true } })
+  expect((await run(['sessions', 'prune'])).err).toBe('Nothing.\n')
+  const old = await json<{ id: string }[]>('sessions', 'prune', '--older-than', '0', '--dry-run')
+  expect(old.map((one) => one.id)).toContain(id)
+  expect(old.map((one) => one.id)).not.toContain(pinned.id)
+  expect((await run(['sessions', 'prune', '--older-than', '0'])).code).toBe(2)
+  expect((await run(['sessions', 'prune', '--older-than', 'x'])).code).toBe(2)
+  expect((await run(['sessions', 'show', id])).code).toBe(0)
+  expect((await run(['sessions', 'prune', '--older-than', '0', '--yes'])).out).toMatch(/^[1-9]\d* deleted, 0 failed\n$/)
+  const left = await json<{ id: string }[]>('sessions')
+  expect(left.map((one) => one.id)).toEqual([pinned.id])
+}, 60_000)
+
 it('ends quietly when nobody reads on', async () => {
   const { json: session } = await tenant.client.send('POST', '/api/sessions', { body: {} })
   await run(['chat', '-s', session.id as string, '[[say many words]]'])

@@ -3,7 +3,7 @@
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { chromium, openBrowser, type Page } from './support/chromium.ts'
+import { chromium, launchBrowser, openBrowser, type Page, readBoxes } from './support/chromium.ts'
 import { owner, server } from './support/here.ts'
 import { root } from './support/server.ts'
 
@@ -106,5 +106,30 @@ describe.skipIf(chromium === undefined)('the site in Chromium', () => {
     )
     expect(page.errors).toEqual([])
     expect(page.requests.filter((url) => !url.startsWith(server.url))).toEqual([])
+  })
+
+  it('folds its menu on a phone', async () => {
+    const phone = await launchBrowser()
+    try {
+      const small = await phone.newPage({ viewport: { width: 320, height: 640 } })
+      await small.goto(`${server.url}/docs/cli`)
+      const link = small.locator('.sections').getByRole('link', { name: 'Providers', exact: true })
+      expect(await link.isVisible()).toBe(false)
+      const [heading] = await readBoxes(small.getByRole('heading', { level: 1 }))
+      expect(heading.y).toBeLessThan(260)
+      await small.getByText('All pages').click()
+      await link.waitFor()
+      const [box] = await readBoxes(link)
+      expect(box.height).toBeGreaterThanOrEqual(40)
+      await link.click()
+      await small.getByRole('heading', { level: 1, name: 'Providers' }).waitFor()
+      expect(await link.isVisible()).toBe(false)
+      expect(await small.evaluate('document.documentElement.scrollWidth')).toBe(320)
+      await small.setViewportSize({ width: 1200, height: 800 })
+      expect(await link.isVisible()).toBe(true)
+      expect(await small.getByText('All pages').isVisible()).toBe(false)
+    } finally {
+      await phone.close()
+    }
   })
 })

@@ -191,7 +191,7 @@ describe.skipIf(chromium === undefined)('the screens of the page in Chromium', (
     const [message] = await client.messages(id)
     await open(`run/${message.run_id}`)
     await page.locator('li', { hasText: 'write_file' }).last().waitFor()
-    await expect.poll(() => page.locator('.fields').innerText()).toContain('completed')
+    await page.locator('.screen .badge.good', { hasText: 'Completed' }).waitFor()
     await expect.poll(() => page.locator('tbody tr').count()).toBeGreaterThan(0)
   })
 

@@ -60,7 +60,7 @@ describe('the steps of a run', () => {
       event('tool.started', { step: 1, call_id: 'c', tool: 'terminal', input: {} }),
       event('approval.request', { tool: 'terminal' }),
       event('tool.completed', { step: 1, call_id: 'c', tool: 'terminal', failed: true, duration_ms: 12 }),
-      event('provider.fallback', { from: 'a', to: 'b', reason: '503' }),
+      event('provider.fallback', { from: 'a', to: 'b', reason: 'rate' }),
       event('message.delta', { step: 2, delta: 'y' }),
     ]
     const steps = events.reduce(addToSteps, [] as readonly RunStep[])
@@ -68,7 +68,11 @@ describe('the steps of a run', () => {
     expect(steps[1]?.calls).toEqual([
       { id: 'c', tool: 'terminal', at: '2026-01-01T00:00:00Z', durationMs: 12, failed: true },
     ])
-    expect(steps[1]?.happened.map(({ text }) => text)).toEqual(['approval.request: terminal', 'a → b: 503'])
+    const at = '2026-01-01T00:00:00Z'
+    expect(steps[1]?.happened).toEqual([
+      { at, word: 'askedToAllow', tool: 'terminal' },
+      { at, word: 'fellBack', from: 'a', to: 'b', reason: 'rate' },
+    ])
     expect(listSteps(steps)).toEqual(steps.slice(1))
   })
 

@@ -81,7 +81,12 @@ describe('code', () => {
   it('waits until its hash is approved, and changed code waits while the approved one runs', async () => {
     const { key } = await newTenant()
     const made = await add(key, tool('return "one"'))
-    expect(made.body).toMatchObject({ status: 'pending', approved_hash: null, tools: [{ name: 'plugin__p__go' }] })
+    expect(made.body).toMatchObject({
+      status: 'pending',
+      approved_hash: null,
+      runs: false,
+      tools: [{ name: 'plugin__p__go' }],
+    })
     expect((await runTurn(key, [])).offered).not.toContain('plugin__p__go')
     expect((await approve(key, 'another')).status).toBe(409)
     expect((await approve(key, made.body.hash)).body.status).toBe('active')
@@ -89,7 +94,7 @@ describe('code', () => {
     expect(used.offered).toContain('plugin__p__go')
     expect(used.read).toContain('{"result":"one"}')
     const changed = await call<Plugin>('PATCH', `${path}/p`, { key, body: { code: tool('return "two"') } })
-    expect(changed.body).toMatchObject({ status: 'pending', approved_hash: made.body.hash })
+    expect(changed.body).toMatchObject({ status: 'pending', approved_hash: made.body.hash, runs: true })
     expect((await useTool(key)).read).toContain('"one"')
     await approve(key, changed.body.hash)
     expect((await useTool(key)).read).toContain('"two"')

@@ -16,29 +16,45 @@ export type RunStep = {
   /** The model has written words, or thought. */
   readonly hasText: boolean
   readonly calls: readonly RunCall[]
-  readonly happened: readonly { readonly at: string; readonly text: string }[]
+  readonly happened: readonly (Happening & { readonly at: string })[]
 }
 
-const happening = (event: SessionEvent): string | undefined => {
+/** What happened between the calls, as the name of a word and the values in it. */
+export type Happening =
+  | { readonly word: 'fellBack'; readonly from: string; readonly to: string; readonly reason: string }
+  | { readonly word: 'startedAgain'; readonly reason: string }
+  | { readonly word: 'askedToAllow'; readonly tool: string }
+  | { readonly word: 'askedPerson'; readonly question: string }
+  | { readonly word: 'askedSubagent'; readonly goal: string }
+  | { readonly word: 'subagentEnded'; readonly status: string }
+  | { readonly word: 'tookMessage'; readonly input: string }
+  | { readonly word: 'decided'; readonly decision: string }
+  | { readonly word: 'summarised' | 'wasAnswered' | 'waits' }
+
+function toHappening(event: SessionEvent): Happening | undefined {
   switch (event.type) {
     case 'provider.fallback':
-      return `${event.from} → ${event.to}: ${event.reason}`
+      return { word: 'fellBack', from: event.from, to: event.to, reason: event.reason }
     case 'turn.restarted':
-      return event.reason
+      return { word: 'startedAgain', reason: event.reason }
     case 'approval.request':
-      return `${event.type}: ${event.tool}`
+      return { word: 'askedToAllow', tool: event.tool }
     case 'question.request':
-      return `${event.type}: ${event.question}`
+      return { word: 'askedPerson', question: event.question }
     case 'subagent.start':
-      return `${event.type}: ${event.goal}`
+      return { word: 'askedSubagent', goal: event.goal }
+    case 'subagent.complete':
+      return { word: 'subagentEnded', status: event.status }
     case 'run.steered':
-      return `${event.type}: ${event.input}`
+      return { word: 'tookMessage', input: event.input }
     case 'approval.responded':
-      return `${event.type}: ${event.decision}`
+      return { word: 'decided', decision: event.decision }
     case 'context.compressed':
+      return { word: 'summarised' }
     case 'question.answered':
+      return { word: 'wasAnswered' }
     case 'run.waiting':
-      return event.type
+      return { word: 'waits' }
     default:
       return undefined
   }
@@ -72,6 +88,6 @@ function addToStep(step: RunStep, event: SessionEvent): RunStep {
     const { call_id: id, duration_ms: durationMs, failed } = event
     return { ...step, calls: step.calls.map((call) => (call.id === id ? { ...call, durationMs, failed } : call)) }
   }
-  const text = happening(event)
-  return text === undefined ? step : { ...step, happened: [...step.happened, { at: event.at, text }] }
+  const happening = toHappening(event)
+  return happening ? { ...step, happened: [...step.happened, { ...happening, at: event.at }] } : step
 }

@@ -18,6 +18,9 @@ export const screenKeys: Readonly<Record<string, string>> = {
   y: 'memory',
   k: 'skills',
   h: 'channels',
+  t: 'tools',
+  p: 'plugins',
+  x: 'secrets',
   o: 'owner',
   a: 'account',
 }

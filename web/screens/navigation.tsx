@@ -21,6 +21,9 @@ const entries: readonly Entry[] = [
   { screen: 'memory', scope: 'read' },
   { screen: 'skills', scope: 'read' },
   { screen: 'mcp', scope: 'read' },
+  { screen: 'tools', scope: 'read' },
+  { screen: 'plugins', scope: 'read' },
+  { screen: 'secrets', scope: 'read' },
   { screen: 'owner', scope: 'admin' },
 ]
 

@@ -12,9 +12,30 @@ export const language = signal('en')
 const tables: Readonly<Record<string, () => Promise<Words>>> = { de: async () => (await import('./de.ts')).de }
 const storageKey = 'talaria.language'
 
+type Values = Readonly<Record<string, string | number>>
+
 /** Replaces `{name}` by the value of that name. */
-export const t = (word: Word, values: Readonly<Record<string, string | number>> = {}): string =>
-  table.value[word].replace(/\{(\w{1,20})\}/g, (_, name: string) => String(values[name] ?? ''))
+const fill = (text: string, values: Values): string =>
+  text.replace(/\{(\w{1,20})\}/g, (_, name: string) => String(values[name] ?? ''))
+
+export const t = (word: Word, values: Values = {}): string => fill(table.value[word], values)
+
+/** The words of one screen, which are loaded with it, in all languages. */
+export function wordsOf<Name extends string>(
+  english: Readonly<Record<Name, string>>,
+  german: Readonly<Record<NoInfer<Name>, string>>,
+) {
+  const read = (): Readonly<Record<Name, string>> => (language.value === 'de' ? german : english)
+  return {
+    say: (word: Name, values: Values = {}): string => fill(read()[word], values),
+    /** The word `kind_name` for a name of the API. A name that is newer than the page is shown as it is. */
+    nameOf: (kind: string, name: string): string => {
+      const words: Readonly<Record<string, string>> = read()
+      const word = `${kind}_${name.replaceAll('-', '_')}`
+      return (Object.hasOwn(words, word) ? words[word] : undefined) ?? name
+    },
+  }
+}
 
 export async function loadWords(): Promise<void> {
   const wished = localStorage.getItem(storageKey) ?? navigator.language

@@ -58,7 +58,7 @@ const meShape = z.object({
   version: z.string(),
   features: z
     .array(z.string())
-    .describe('Optional bindings that this deployment has, and `transcription`: `/v1/audio/transcriptions` works.'),
+    .describe('Optional bindings that this deployment has; `transcription` and `speech` when `/v1/audio` has them.'),
 })
 nameSchemas({ LoginLink: linkShape, Me: meShape })
 
@@ -198,12 +198,13 @@ export const loginPageRoutes = [
   }),
 ]
 
+const mediaFeatures = ['transcription', 'speech'] as const
 const optionalBindings = ['BLOBS', 'LOADER', 'AI', 'IMAGES'] as const
 
 function listFeatures({ env, tenant: { id, settings } }: RouteCall<unknown, unknown>): string[] {
-  const transcription = chooseMedia('transcription', createToolDeployment(env, { id, settings }))
+  const deployment = createToolDeployment(env, { id, settings })
   const bindings = optionalBindings.filter((name) => env[name] !== undefined).map((name) => name.toLowerCase())
-  return [...bindings, ...('reason' in transcription ? [] : ['transcription'])]
+  return [...bindings, ...mediaFeatures.filter((use) => !('reason' in chooseMedia(use, deployment)))]
 }
 
 async function readLogin({ env, web }: RouteCall<unknown, unknown>): Promise<CookieLogin | undefined> {

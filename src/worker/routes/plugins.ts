@@ -39,7 +39,8 @@ const rowShape = z.object({
   status: z.enum(['pending', 'active', 'paused', 'failed']),
   reason: z.string().nullable(),
   hash: z.string().describe('Of code and grants.'),
-  approved_hash: z.string().nullable().describe('Of the version that runs. null: none.'),
+  approved_hash: z.string().nullable().describe('Of the approved version. null: none.'),
+  runs: z.boolean().describe('The approved version runs: it is neither paused nor failed.'),
   grants: grantsShape,
   tools: z.array(
     z.object({
@@ -70,7 +71,8 @@ const isoOf = (at: number): string => new Date(at).toISOString()
 function renderRow(plugin: StoredPlugin) {
   const { name, newest, approved, state, createdAt, updatedAt } = plugin
   const status = statusOf(plugin)
-  const waits = approved
+  const runs = approved !== undefined && state.stopped === undefined
+  const waits = runs
     ? 'The new code or grants wait for approval. The version before runs on.'
     : 'Code and grants wait for approval.'
   return {
@@ -79,6 +81,7 @@ function renderRow(plugin: StoredPlugin) {
     reason: status === 'pending' ? waits : (state.reason ?? null),
     hash: newest.hash,
     approved_hash: approved?.hash ?? null,
+    runs,
     grants: newest.grants,
     tools: newest.manifest.tools.map(({ name: tool, description, input_schema, read_only }) => ({
       name: pluginToolName(name, tool),

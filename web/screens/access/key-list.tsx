@@ -11,6 +11,7 @@ import { Panel, useLoad } from '../../parts/load.tsx'
 import { formatDate } from '../../words/format.ts'
 import { t } from '../../words/words.ts'
 import type { Scope } from '../../model/types.ts'
+import { ScopeChoice } from './scope-choice.tsx'
 
 type Key = {
   readonly id: string
@@ -93,8 +94,6 @@ function NewKey({ route, tenants, onCreated }: NewKeyProps) {
     setName('')
     await onCreated()
   }
-  const toggle = (scope: string) =>
-    setChosen(chosen.includes(scope) ? chosen.filter((one) => one !== scope) : [...chosen, scope])
   return (
     <>
       {made && <CopyOnce label={t('keyOnce')} value={made} />}
@@ -108,15 +107,7 @@ function NewKey({ route, tenants, onCreated }: NewKeyProps) {
           />
         )}
         <Field label={t('name')} value={name} onChange={setName} />
-        <fieldset class="fieldset row">
-          <legend>{t('scopes')}</legend>
-          {held.map((scope) => (
-            <label key={scope} class="check">
-              <input type="checkbox" checked={chosen.includes(scope)} onChange={() => toggle(scope)} />
-              {scope}
-            </label>
-          ))}
-        </fieldset>
+        <ScopeChoice held={held} chosen={chosen} onChange={setChosen} />
       </Form>
     </>
   )

@@ -7,9 +7,10 @@ import { ask } from '../../parts/dialog.tsx'
 import { Button } from '../../parts/button.tsx'
 import { Choice, Field, Form } from '../../parts/form.tsx'
 import { Panel, Screen, useLoad } from '../../parts/load.tsx'
-import { showDone, showError } from '../../parts/toast.ts'
 import { t } from '../../words/words.ts'
-import { type Channel, type Check, NewChannel, type Platform } from './new-channel.tsx'
+import { Answer, say, SecretsForm, testChannel } from './check.tsx'
+import { type Channel, type Check, type Platform } from './channel.ts'
+import { NewChannel } from './new-channel.tsx'
 import { Webhooks } from './webhooks.tsx'
 
 type Person = { readonly id: string; readonly platform: string; readonly name: string; readonly status: string }
@@ -24,7 +25,12 @@ export function Channels() {
         {({ data }) => (
           <ul class="list-of">
             {data.map((channel) => (
-              <ChannelCard key={channel.id} channel={channel} onChange={channels.reload} />
+              <ChannelCard
+                key={channel.id}
+                channel={channel}
+                platform={catalogue.data?.data.find(({ platform }) => platform === channel.platform)}
+                onChange={channels.reload}
+              />
             ))}
             {!data.length && <li class="note">{t('noChannels')}</li>}
           </ul>
@@ -47,17 +53,20 @@ export function Channels() {
   )
 }
 
-type CardProps = { readonly channel: Channel; readonly onChange: () => Promise<void> }
+type CardProps = {
+  readonly channel: Channel
+  readonly platform: Platform | undefined
+  readonly onChange: () => Promise<void>
+}
 
-function ChannelCard({ channel, onChange }: CardProps) {
-  const { id, platform, name, status, webhook_url: address } = channel
-  const test = async () => {
-    const { ok, detail } = await api<Check>('POST', `${path`/api/channels/${id}`}/test`)
-    if (ok) showDone(detail)
-    else showError(new Error(detail))
-  }
+function ChannelCard({ channel, platform, onChange }: CardProps) {
+  const { id, name, status, webhook_url: address } = channel
+  const [check, setCheck] = useState<Check>()
+  const [isEditing, setEditing] = useState(false)
+  const test = async () => setCheck(await testChannel(id))
   const toggle = async () => {
     await api('POST', `${path`/api/channels/${id}`}/${status === 'active' ? 'pause' : 'resume'}`)
+    setCheck(undefined)
     await onChange()
   }
   const remove = async () => {
@@ -65,24 +74,40 @@ function ChannelCard({ channel, onChange }: CardProps) {
     await api('DELETE', path`/api/channels/${id}`)
     await onChange()
   }
+  const changed = async () => {
+    setEditing(false)
+    await test()
+  }
   return (
-    <li class="card">
+    <li class="card list-of">
       <p class="row">
-        <strong dir="auto">{name}</strong> <span class="badge">{platform}</span>
-        <span class={`badge ${status === 'active' ? 'good' : 'warn'}`}>{t(`channel_${status}`)}</span>
+        <strong dir="auto">{name}</strong> <span class="badge">{platform?.name ?? channel.platform}</span>
+        <StateBadge status={status} check={check} />
       </p>
       <p>
         {t('webhook')}: <code class="code-once">{address}</code>
       </p>
+      <Answer of={check} />
       {can('write') && (
         <div class="row">
           <Button onClick={test}>{t('test')}</Button>
           <Button onClick={toggle}>{t(status === 'active' ? 'pause' : 'resume')}</Button>
+          {platform && platform.secrets.length > 0 && (
+            <Button onClick={() => setEditing(!isEditing)}>{say('changeSecrets')}</Button>
+          )}
           <Button onClick={remove}>{t('delete')}</Button>
         </div>
       )}
+      {isEditing && platform && <SecretsForm id={id} of={platform} onSaved={changed} />}
     </li>
   )
+}
+
+/** Only a check says that a channel works. */
+function StateBadge({ status, check }: { readonly status: Channel['status']; readonly check: Check | undefined }) {
+  if (status === 'paused') return <span class="badge warn">{t('channel_paused')}</span>
+  if (!check) return <span class="badge">{say('notTested')}</span>
+  return <span class={`badge ${check.ok ? 'good' : 'bad'}`}>{say(check.ok ? 'works' : 'broken')}</span>
 }
 
 function People({ platforms }: { readonly platforms: readonly Platform[] }) {

@@ -1,35 +1,15 @@
-/** Connects a platform step by step: what to do there, the fields, the test, and the first message. */
+/** Connects a platform step by step: what to do there, the fields, the test until it works, and the first message. */
 
 import { useEffect, useState } from 'preact/hooks'
-import { api, get, type Page, path } from '../../api/client.ts'
+import { api, get, type Page } from '../../api/client.ts'
 import type { Session } from '../../model/types.ts'
+import { Button } from '../../parts/button.tsx'
 import { Choice, Field, Form } from '../../parts/form.tsx'
 import { t, language } from '../../words/words.ts'
+import type { Channel, Check, Platform } from './channel.ts'
+import { Answer, Secrets, SecretsForm, testChannel, say } from './check.tsx'
 import { steps } from './guides.ts'
 
-export type Platform = {
-  readonly platform: string
-  readonly name: string
-  readonly secrets: readonly {
-    readonly name: string
-    readonly required: boolean
-    readonly hint: string
-    readonly delivery?: string
-  }[]
-  readonly settings: readonly string[]
-  readonly guide: string
-}
-export type Channel = {
-  readonly id: string
-  readonly platform: string
-  readonly name: string
-  readonly status: 'active' | 'paused'
-  readonly webhook_url: string
-  readonly created_at: string
-  readonly generated?: Readonly<Record<string, string>>
-  readonly registration?: Check
-}
-export type Check = { readonly ok: boolean; readonly detail: string }
 type Person = { readonly id: string; readonly platform: string; readonly at: string }
 type Added = { readonly channel: Channel; readonly check: Check }
 
@@ -57,7 +37,7 @@ export function NewChannel({ platforms, onAdded, onArrived }: Props) {
     }
     const channel = await api<Channel>('POST', '/api/channels', { body })
     setSecrets({})
-    const check = await api<Check>('POST', `${path`/api/channels/${channel.id}`}/test`)
+    const check = await testChannel(channel.id)
     setAdded({ channel, check })
     await onAdded()
   }
@@ -87,7 +67,15 @@ export function NewChannel({ platforms, onAdded, onArrived }: Props) {
         ))}
         {chosen && <Secrets of={chosen} values={secrets} onChange={setSecrets} />}
       </Form>
-      {added && <FirstMessage key={added.channel.id} added={added} onArrived={onArrived} />}
+      {added && chosen && (
+        <FirstMessage
+          key={added.channel.id}
+          added={added}
+          platform={chosen}
+          onCheck={(check) => setAdded({ ...added, check })}
+          onArrived={onArrived}
+        />
+      )}
     </>
   )
 }
@@ -106,47 +94,35 @@ const Guide = ({ of: { platform, name, guide } }: { readonly of: Platform }) => 
   </>
 )
 
-type SecretsProps = {
-  readonly of: Platform
-  readonly values: Readonly<Record<string, string>>
-  readonly onChange: (values: Readonly<Record<string, string>>) => void
-}
-
-const Secrets = ({ of: { secrets }, values, onChange }: SecretsProps) =>
-  secrets.map(({ name, required, hint, delivery }) => (
-    <Field
-      key={name}
-      label={name}
-      kind="password"
-      hint={required || delivery !== undefined ? hint : t('generatedIfEmpty')}
-      value={values[name] ?? ''}
-      onChange={(value) => onChange({ ...values, [name]: value })}
-    />
-  ))
-
 const pollMs = 3_000
 
 /** Platforms cannot reach such an address. */
 const isLocal = (url: string): boolean =>
   /^(?:localhost|127\.|10\.|192\.168\.|172\.(?:1[6-9]|2\d|3[01])\.|\[)/.test(new URL(url).host)
 
-type Waiting = { readonly added: Added; readonly onArrived: () => void }
+type Waiting = {
+  readonly added: Added
+  readonly platform: Platform
+  readonly onCheck: (check: Check) => void
+  readonly onArrived: () => void
+}
 
 /** Waits for a session or a person of the platform that is newer than the connection, by the clock of the server. */
-function FirstMessage({ added: { channel, check }, onArrived }: Waiting) {
+function FirstMessage({ added: { channel, check }, platform, onCheck, onArrived }: Waiting) {
   const [hasArrived, setArrived] = useState(false)
+  const test = async () => onCheck(await testChannel(channel.id))
   useEffect(() => {
     if (hasArrived) return
     const look = async () => {
       if (document.hidden) return
-      const { platform, created_at: connectedAt } = channel
+      const { created_at: connectedAt } = channel
       const [sessions, people] = await Promise.all([
-        get<Page<Session>>(`/api/sessions?limit=1&source=${platform}`),
+        get<Page<Session>>(`/api/sessions?limit=1&source=${platform.platform}`),
         get<Page<Person>>('/api/pairing?limit=20'),
       ])
       const times = [
         ...sessions.data.map((one) => one.updated_at),
-        ...people.data.filter((one) => one.platform === platform).map((one) => one.at),
+        ...people.data.filter((one) => one.platform === platform.platform).map((one) => one.at),
       ]
       if (!times.some((time) => Date.parse(time) >= Date.parse(connectedAt))) return
       setArrived(true)
@@ -157,8 +133,8 @@ function FirstMessage({ added: { channel, check }, onArrived }: Waiting) {
     return () => clearInterval(timer)
   }, [hasArrived])
   return (
-    <section class="card list-of" role="status">
-      <p class={check.ok ? undefined : 'failure'}>{check.detail}</p>
+    <section class="card list-of">
+      <Answer of={check} />
       <p>
         {t('webhook')}: <code class="code-once">{channel.webhook_url}</code>
       </p>
@@ -168,9 +144,13 @@ function FirstMessage({ added: { channel, check }, onArrived }: Waiting) {
         </p>
       ))}
       {isLocal(channel.webhook_url) && channel.platform !== 'email' && <p class="failure">{t('localWebhook')}</p>}
-      <p>
+      <p role="status">
         <strong>{t(hasArrived ? 'arrived' : check.ok ? 'waitingForMessage' : 'connectionFails')}</strong>
       </p>
+      <div class="row">
+        <Button onClick={test}>{say('testAgain')}</Button>
+      </div>
+      {!check.ok && platform.secrets.length > 0 && <SecretsForm id={channel.id} of={platform} onSaved={test} />}
     </section>
   )
 }

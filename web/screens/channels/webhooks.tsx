@@ -55,7 +55,7 @@ function Card({ webhook: { id, name, status, webhook_url: address, signature }, 
     <li class="card">
       <p class="row">
         <strong dir="auto">{name}</strong> <span class="badge">{signature}</span>
-        <span class={`badge ${status === 'active' ? 'good' : 'warn'}`}>{t(`channel_${status}`)}</span>
+        <span class={status === 'active' ? 'badge' : 'badge warn'}>{t(`channel_${status}`)}</span>
       </p>
       <p>
         {t('webhook')}: <code class="code-once">{address}</code>

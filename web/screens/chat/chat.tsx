@@ -13,6 +13,7 @@ import { opened, type Opened } from './artifact/opened.ts'
 import { Composer } from './composer/composer.tsx'
 import { Pending } from './pending.tsx'
 import { useLate } from '../../parts/late.ts'
+import { loadLateStyle } from '../../parts/late-style.ts'
 import {
   closeSession,
   connection,
@@ -24,6 +25,7 @@ import {
   takeBack,
   timeline,
 } from './store.ts'
+import { isTalking } from './voice/talking.ts'
 import { WaitingMessages } from './waiting-messages.tsx'
 import { Welcome } from './welcome.tsx'
 
@@ -33,7 +35,10 @@ export function Chat() {
     if (id) void openSession(id, Number(part) || undefined)
     else openNewChat()
   }, [id, part])
-  useEffect(() => closeSession, [])
+  useEffect(() => {
+    isTalking.value = false
+    return closeSession
+  }, [])
   return (
     <div class="chat-frame">
       <div class="chat">
@@ -42,11 +47,21 @@ export function Chat() {
         <Pending />
         <Queue />
         <WaitingMessages />
+        <Voice />
         <Composer key={id} />
       </div>
       <Beside id={id} />
     </div>
   )
+}
+
+/** Stays when the first message of a new chat makes its session. */
+function Voice() {
+  const Mode = useLate(async () => {
+    const [{ VoiceMode }] = await Promise.all([import('./voice/voice-mode.tsx'), loadLateStyle()])
+    return VoiceMode
+  }, isTalking.value)
+  return isTalking.value && Mode ? <Mode /> : null
 }
 
 /** The file of this session that is open beside it. */

@@ -12,7 +12,7 @@ import { download } from '../../parts/download.ts'
 import { Field } from '../../parts/form.tsx'
 import { addressOf, goTo } from '../../parts/route.ts'
 import { showError } from '../../parts/toast.ts'
-import { t } from '../../words/words.ts'
+import { t, wordsOf } from '../../words/words.ts'
 import { ShareSection } from './share-section.tsx'
 
 type Props = { readonly id: string; readonly title: string; readonly onClose: () => void }
@@ -39,6 +39,9 @@ export function SessionDialog({ id, title, onClose }: Props) {
           </Button>
         ))}
       </div>
+      <a href={addressOf('tree', id)} onClick={onClose}>
+        {say('tree')}
+      </a>
       {can('write') && <ShareSection id={id} />}
       <span class="row end">
         <IconButton icon="close" label={t('close')} onClick={onClose} />
@@ -52,6 +55,8 @@ async function exportAs(id: string, title: string, format: string): Promise<void
   const name = title.replaceAll(/[^\p{L}\p{N} _-]+/gu, '').trim() || id
   download(`${name}.${format}`, await response.blob())
 }
+
+const { say } = wordsOf({ tree: 'Subagents and states of the files' }, { tree: 'Unteragenten und Stände der Dateien' })
 
 type PartProps = Pick<Props, 'id' | 'onClose'>
 

@@ -10,7 +10,7 @@ import { Panel, Screen, useLoad } from '../../parts/load.tsx'
 import { addressOf } from '../../parts/route.ts'
 import { showDone } from '../../parts/toast.ts'
 import { formatDate } from '../../words/format.ts'
-import { t } from '../../words/words.ts'
+import { t, wordsOf } from '../../words/words.ts'
 
 type Job = {
   readonly id: string
@@ -20,7 +20,11 @@ type Job = {
   readonly display: string
   readonly state: 'scheduled' | 'paused' | 'completed'
   readonly next_run_at: string | null
+  readonly last_run_at: string | null
+  readonly last_status: string | null
   readonly last_error: string | null
+  readonly last_delivery_error: string | null
+  readonly failure_streak: number
 }
 type Run = {
   readonly id: string
@@ -29,6 +33,7 @@ type Run = {
   readonly session_id: string | null
   readonly output: string | null
   readonly error: string | null
+  readonly delivery_error: string | null
 }
 
 export function Jobs() {
@@ -59,7 +64,7 @@ function JobCard({ job, onChange }: CardProps) {
     setEditing(false)
     await onChange()
   }
-  const { id, name, prompt, display, state, next_run_at: next, last_error: error } = job
+  const { id, name, prompt, display, state, next_run_at: next } = job
   return (
     <li class="card">
       <p class="row">
@@ -71,7 +76,7 @@ function JobCard({ job, onChange }: CardProps) {
       <p class="pre-line" dir="auto">
         {prompt}
       </p>
-      {error && <p class="failure">{error}</p>}
+      <LastRun job={job} />
       <JobActions job={job} onChange={onChange} onEdit={() => setEditing(!isEditing)} />
       {isEditing && <EditJob job={job} onChange={changed} />}
       <details open={isOpen} onToggle={(event) => setOpen(event.currentTarget.open)}>
@@ -79,6 +84,30 @@ function JobCard({ job, onChange }: CardProps) {
         {isOpen && <History id={id} />}
       </details>
     </li>
+  )
+}
+
+/** How the last run has ended, and why it or its delivery has failed. */
+function LastRun({ job }: { readonly job: Job }) {
+  const { last_status: status, last_run_at: at, last_error: error, last_delivery_error: undelivered } = job
+  if (status === null) return null
+  return (
+    <>
+      <p class="row">
+        <span class="note">{say('lastRun')}</span>
+        <span class={`badge ${toneOf({ status, error, delivery_error: undelivered })}`}>{nameOf('run', status)}</span>
+        {at && <time dateTime={at}>{formatDate(at)}</time>}
+        {job.failure_streak > 1 && <span class="note">{say('failures', { count: job.failure_streak })}</span>}
+      </p>
+      {[error, undelivered && say('notDelivered', { why: undelivered })].map(
+        (text) =>
+          text && (
+            <p key={text} class="failure" dir="auto">
+              {text}
+            </p>
+          ),
+      )}
+    </>
   )
 }
 
@@ -116,14 +145,10 @@ function History({ id }: { readonly id: string }) {
             <li key={run.id}>
               <p class="row">
                 <time dateTime={run.slot}>{formatDate(run.slot)}</time>
-                <span class="badge">{run.status}</span>
+                <span class={`badge ${toneOf(run)}`}>{nameOf('run', run.status)}</span>
                 {run.session_id && <a href={addressOf('chat', run.session_id)}>{t('toSession')}</a>}
               </p>
-              {(run.error ?? run.output) && (
-                <p class="pre-line" dir="auto">
-                  {run.error ?? run.output}
-                </p>
-              )}
+              <RunText run={run} />
             </li>
           ))}
           {!data.length && <li class="note">{t('noRuns')}</li>}
@@ -132,6 +157,57 @@ function History({ id }: { readonly id: string }) {
     </Panel>
   )
 }
+
+/** Good is a run that has ended and whose answer has arrived. */
+function toneOf({ status, error, delivery_error: undelivered }: Pick<Run, 'status' | 'error' | 'delivery_error'>) {
+  if (status === 'failed' || status === 'unknown' || error || undelivered) return 'bad'
+  if (status === 'completed') return 'good'
+  return status === 'claimed' || status === 'running' ? '' : 'warn'
+}
+
+const RunText = ({ run: { error, output, delivery_error: undelivered } }: { readonly run: Run }) => (
+  <>
+    {(error ?? output) && (
+      <p class={error ? 'failure' : 'pre-line'} dir="auto">
+        {error ?? output}
+      </p>
+    )}
+    {undelivered && (
+      <p class="failure" dir="auto">
+        {say('notDelivered', { why: undelivered })}
+      </p>
+    )}
+  </>
+)
+
+const { say, nameOf } = wordsOf(
+  {
+    lastRun: 'Last run',
+    failures: '{count} times in a row',
+    notDelivered: 'Not delivered: {why}',
+    run_claimed: 'Begins',
+    run_running: 'Running',
+    run_completed: 'Completed',
+    run_failed: 'Failed',
+    run_unknown: 'How it ended is not known',
+    run_missed: 'Missed',
+    run_skipped: 'Skipped',
+    run_skipped_late: 'Skipped, because it was late',
+  },
+  {
+    lastRun: 'Letzter Lauf',
+    failures: '{count}-mal nacheinander',
+    notDelivered: 'Nicht zugestellt: {why}',
+    run_claimed: 'Beginnt',
+    run_running: 'Läuft',
+    run_completed: 'Fertig',
+    run_failed: 'Fehlgeschlagen',
+    run_unknown: 'Wie er endete, ist nicht bekannt',
+    run_missed: 'Verpasst',
+    run_skipped: 'Ausgelassen',
+    run_skipped_late: 'Ausgelassen, weil es zu spät war',
+  },
+)
 
 type Fields = Pick<Job, 'name' | 'schedule' | 'prompt'>
 const emptyJob: Fields = { name: '', schedule: '', prompt: '' }

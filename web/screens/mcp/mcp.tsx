@@ -37,7 +37,11 @@ export function McpServers() {
 
 type CardProps = { readonly server: McpServer; readonly onChange: () => Promise<void> }
 
-const health = (server: McpServer): 'good' | 'warn' => (server.status === 'ready' ? 'good' : 'warn')
+/** A server whose calls are held back after failures is not shown as one that works. */
+function health({ status, breaker, reason }: McpServer): string {
+  if (status === 'unavailable') return 'bad'
+  return status === 'ready' && breaker === 'closed' && !reason ? 'good' : 'warn'
+}
 
 function ServerCard({ server, onChange }: CardProps) {
   const { alias, url, status, reason, breaker, tool_count: tools, source, era, fetched_at: fetchedAt } = server

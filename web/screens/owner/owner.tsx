@@ -9,7 +9,8 @@ import { t } from '../../words/words.ts'
 import { KeyList } from '../access/key-list.tsx'
 import { Audit } from './audit.tsx'
 import { Health } from './health.tsx'
-import { TenantLimits, TenantMail } from './tenant-details.tsx'
+import { Logins } from './logins.tsx'
+import { RotateKey, TenantLimits, TenantMail } from './tenant-details.tsx'
 
 type Tenant = {
   readonly id: string
@@ -28,6 +29,7 @@ export function Owner() {
           <>
             <Tenants list={data} onChange={tenants.reload} />
             <KeyList route="/api/admin/keys" tenants={data.map(({ id }) => id)} />
+            <Logins tenants={data.map(({ id }) => id)} />
           </>
         )}
       </Panel>
@@ -70,6 +72,7 @@ function Tenants({ list, onChange }: TenantsProps) {
             </div>
             <TenantLimits tenant={tenant} onChange={onChange} />
             <TenantMail tenant={tenant} onChange={onChange} />
+            {tenant.status !== 'deleting' && <RotateKey id={tenant.id} />}
           </li>
         ))}
       </ul>

@@ -1,9 +1,11 @@
-/** Edits the grants of the operator to a tenant: limits, where an empty field is none, and the mail addresses of its channels. */
+/** Edits what the operator grants to a tenant: limits, where an empty field is none, and mail addresses; changes its data key. */
 
 import { useState } from 'preact/hooks'
 import { api, path } from '../../api/client.ts'
+import { Button } from '../../parts/button.tsx'
+import { ask } from '../../parts/dialog.tsx'
 import { Field, Form } from '../../parts/form.tsx'
-import { t } from '../../words/words.ts'
+import { t, wordsOf } from '../../words/words.ts'
 
 const names = [
   'usd_per_day',
@@ -76,6 +78,49 @@ export function TenantMail({ tenant: { id, mail }, onChange }: Props) {
     </details>
   )
 }
+
+type Rotated = { readonly resealed: number; readonly unreadable: readonly string[] }
+
+/** Gives the tenant a new data key. What the old one has sealed is sealed again at once. */
+export function RotateKey({ id }: { readonly id: string }) {
+  const [done, setDone] = useState<Rotated>()
+  const rotate = async () => {
+    const question = { title: say('rotate'), text: say('rotateText', { id }), action: say('rotate') }
+    if ((await ask(question)) === undefined) return
+    setDone(await api<Rotated>('POST', path`/api/admin/tenants/${id}/rotate-key`))
+  }
+  return (
+    <div class="row">
+      <Button label={`${say('rotate')}: ${id}`} onClick={rotate}>
+        {say('rotate')}
+      </Button>
+      <span role="status" class="note">
+        {done && say('rotated', { count: done.resealed })}
+      </span>
+      {done && done.unreadable.length > 0 && (
+        <p class="failure" dir="auto">
+          {say('unreadable', { names: done.unreadable.join(', ') })}
+        </p>
+      )}
+    </div>
+  )
+}
+
+const { say } = wordsOf(
+  {
+    rotate: 'New data key',
+    rotateText: 'Seal all keys, secrets and channels of {id} again with a new data key? Nothing stops meanwhile.',
+    rotated: 'Sealed again: {count}.',
+    unreadable: 'These could not be opened and stay as they are: {names}',
+  },
+  {
+    rotate: 'Neuer Datenschlüssel',
+    rotateText:
+      'Alle Schlüssel, Geheimnisse und Kanäle von {id} mit einem neuen Datenschlüssel versiegeln? Nichts hält dabei an.',
+    rotated: 'Neu versiegelt: {count}.',
+    unreadable: 'Diese ließen sich nicht öffnen und bleiben, wie sie sind: {names}',
+  },
+)
 
 const Summary = ({ title, count }: { readonly title: string; readonly count: number }) => (
   <summary>

@@ -3,13 +3,14 @@
 import { useEffect, useState } from 'preact/hooks'
 import { get, path } from '../../api/client.ts'
 import { readEvents } from '../../api/read-stream.ts'
-import { addToSteps, listSteps, type RunStep } from '../../model/run-steps.ts'
+import { addToSteps, type Happening, listSteps, type RunStep } from '../../model/run-steps.ts'
 import type { SessionEvent, Usage } from '../../model/types.ts'
 import { Panel, Screen, useLoad } from '../../parts/load.tsx'
 import { addressOf, place } from '../../parts/route.ts'
 import { showError } from '../../parts/toast.ts'
 import { formatCost, formatDate, formatDuration, formatNumber, formatTime } from '../../words/format.ts'
 import { t } from '../../words/words.ts'
+import { nameOf, say, sayDoing, sayExit, sayNote, sayReason } from './run-words.ts'
 
 type Run = {
   readonly run_id: string
@@ -51,12 +52,24 @@ export function RunScreen() {
   )
 }
 
+/** Good is a run that has ended as it should, and has delivered its answer. */
+function toneOf({ status, exit_reason: reason, error, delivery_error: undelivered }: Run): string {
+  if (status === 'failed' || error || undelivered) return 'bad'
+  if (status === 'completed') return reason === 'partial' || reason === 'out_of_budget' ? 'warn' : 'good'
+  return status === 'running' || status === 'queued' ? '' : 'warn'
+}
+
+/** Why it ended, where its state does not say so. */
+function describeEnd({ status, exit_reason: reason }: Run): string {
+  const isSaid = reason === null || reason === status || reason === 'answered' || reason === 'completed'
+  return isSaid || (status === 'cancelled' && reason === 'stopped') ? '' : sayExit(reason)
+}
+
 function Facts({ run }: { readonly run: Run }) {
   const failure = run.error ?? run.delivery_error
   const tookMs = run.started_at && run.ended_at ? Date.parse(run.ended_at) - Date.parse(run.started_at) : undefined
   const facts: readonly (readonly [name: string, value: string | undefined])[] = [
-    [t('state'), run.exit_reason && run.exit_reason !== run.status ? `${run.status}, ${run.exit_reason}` : run.status],
-    [t('doesNow'), run.ended_at ? undefined : run.activity.doing],
+    [t('doesNow'), run.ended_at ? undefined : sayDoing(run.activity.doing)],
     [t('startedAt'), run.started_at ? formatDate(run.started_at) : undefined],
     [t('duration'), tookMs === undefined ? undefined : formatDuration(tookMs)],
     [t('waited'), run.waited_ms ? formatDuration(run.waited_ms) : undefined],
@@ -66,7 +79,14 @@ function Facts({ run }: { readonly run: Run }) {
   ]
   return (
     <>
-      {failure && <p class="failure">{failure}</p>}
+      <p>
+        <span class={`badge ${toneOf(run)}`}>{nameOf('status', run.status)}</span> {describeEnd(run)}
+      </p>
+      {failure && (
+        <p class="failure" dir="auto">
+          {failure}
+        </p>
+      )}
       <dl class="fields facts">
         {facts.map(
           ([name, value]) =>
@@ -127,15 +147,26 @@ const Step = ({ step, number }: { readonly step: RunStep; readonly number: numbe
             {call.failed && <span class="badge bad">{t('failed')}</span>}
           </li>
         ))}
-        {step.happened.map(({ at, text }, index) => (
+        {step.happened.map((one, index) => (
           <li key={index} class="row note">
-            <time dateTime={at}>{formatTime(at)}</time> <span dir="auto">{text}</span>
+            <time dateTime={one.at}>{formatTime(one.at)}</time> <span dir="auto">{sayHappening(one)}</span>
           </li>
         ))}
       </ul>
     )}
   </li>
 )
+
+function sayHappening({ word, ...values }: Happening): string {
+  const said: Readonly<Record<string, string>> = values
+  const { reason, decision, status } = said
+  return say(word, {
+    ...said,
+    ...(reason !== undefined && { reason: sayReason(reason) }),
+    ...(decision !== undefined && { decision: nameOf('decision', decision) }),
+    ...(status !== undefined && { status: nameOf('status', status) }),
+  })
+}
 
 const Models = ({ run: { usage_by_model: rows } }: { readonly run: Run }) => (
   <section>
@@ -174,7 +205,8 @@ const Notes = ({ notes }: Pick<Run, 'notes'>) =>
       <ul class="list-of">
         {notes.map(({ at, did, why }, index) => (
           <li key={index} class="row">
-            <time dateTime={at}>{formatTime(at)}</time> <strong>{did}</strong> <span class="note">{why}</span>
+            <time dateTime={at}>{formatTime(at)}</time> <strong>{sayNote(did)}</strong>{' '}
+            <span class="note">{sayReason(why)}</span>
           </li>
         ))}
       </ul>

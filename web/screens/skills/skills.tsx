@@ -13,12 +13,15 @@ import { addressOf, goTo, place } from '../../parts/route.ts'
 import { Markdown } from '../../markdown/draw.tsx'
 import { showDone } from '../../parts/toast.ts'
 import { t } from '../../words/words.ts'
+import { ImportSkill, SkillUpdate } from './import-skill.tsx'
 
 type Skill = {
   readonly name: string
   readonly description: string
   readonly category: string
   readonly source: string
+  readonly origin: string | null
+  readonly hash: string
   readonly pinned: boolean
   readonly archived: boolean
 }
@@ -53,6 +56,7 @@ function AllSkills() {
           </ul>
         )}
       </Panel>
+      {can('write') && <ImportSkill />}
       {can('write') && <NewSkill />}
     </Screen>
   )
@@ -66,9 +70,10 @@ function OneSkill({ name }: { readonly name: string }) {
         {(data) => (
           <>
             <p dir="auto">{data.description}</p>
+            {data.origin && can('write') && <SkillUpdate name={name} origin={data.origin} onChange={skill.reload} />}
             {can('write') && <SkillActions skill={data} onChange={skill.reload} />}
             {can('write') && data.source !== 'bundled' ? (
-              <Editor skill={data} onSaved={skill.reload} />
+              <Editor key={data.hash} skill={data} onSaved={skill.reload} />
             ) : (
               <div class="card">
                 <Markdown text={data.content.replace(/^---\n[\s\S]{0,5000}?\n---\n/, '')} />

@@ -10,6 +10,7 @@ import { type Loaded, Panel, Screen, useLoad } from '../../parts/load.tsx'
 import { formatCost, formatNumber } from '../../words/format.ts'
 import { language, t } from '../../words/words.ts'
 import { sessions } from '../sessions/sessions.ts'
+import { Hosts } from './hosts.tsx'
 
 const groups = ['day', 'model', 'session', 'source', 'day,model', 'day,source', 'model,session'] as const
 type Group = (typeof groups)[number]
@@ -69,6 +70,7 @@ export function UsageScreen() {
           )
         }
       </Panel>
+      <Hosts />
     </Screen>
   )
 }

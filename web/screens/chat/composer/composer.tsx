@@ -1,7 +1,7 @@
 /** The field in which messages are written, with files, the model, and what happens while a run goes on. */
 
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
-import { can, me } from '../../../api/me.ts'
+import { can } from '../../../api/me.ts'
 import { insert, type Written } from '../../../model/completion.ts'
 import { Button, IconButton } from '../../../parts/button.tsx'
 import { useLate } from '../../../parts/late.ts'
@@ -19,6 +19,7 @@ import { createOnce } from '../new-session.ts'
 import { watchPromptKeys } from './prompt-keys.ts'
 import { stop, timeline } from '../store.ts'
 import { endEdit, isEditing, submit as submitDraft } from '../turns.ts'
+import { canTalk, hasFeature, hasMicrophone, isTalking } from '../voice/talking.ts'
 import type { VoiceProps } from './voice.tsx'
 
 type Mode = NonNullable<Draft['mode']>
@@ -130,13 +131,22 @@ async function addFiles(id: string, chosen: readonly File[]): Promise<void> {
   await attach(session, files)
 }
 
-/** Browsers have none for pages of plain http from afar. */
-const hasMicrophone = 'mediaDevices' in navigator && 'MediaRecorder' in globalThis
-
 const Voice = ({ onText }: VoiceProps) => {
-  const isOffered = me.value?.features.includes('transcription') === true && hasMicrophone
+  const isOffered = hasFeature('transcription') && hasMicrophone
   const Recorder = useLate<VoiceProps>(async () => (await import('./voice.tsx')).VoiceButton, isOffered)
-  return isOffered && Recorder ? <Recorder onText={onText} /> : null
+  return (
+    <>
+      {isOffered && Recorder && <Recorder onText={onText} />}
+      {canTalk() && (
+        <IconButton
+          icon="voice"
+          label={t('voiceMode')}
+          pressed={isTalking.value}
+          onClick={() => void (isTalking.value = !isTalking.value)}
+        />
+      )}
+    </>
+  )
 }
 
 type ActionsProps = { readonly mode: Mode; readonly onMode: (mode: Mode) => void; readonly isEmpty: boolean }

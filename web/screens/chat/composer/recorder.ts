@@ -8,15 +8,20 @@ export type Recording = {
   readonly stop: () => void
   readonly discard: () => void
 }
-type Watch = { readonly onSecond: () => void; readonly onFull: () => void }
+type Watch = {
+  readonly onSecond: () => void
+  readonly onFull: () => void
+  /** An open microphone, which stays open. */
+  readonly stream?: MediaStream
+}
 
 /** Of `/v1/audio/transcriptions`, less one second of sound and the form around it. */
 const maxBytes = 24_900_000
 const bitsPerSecond = 32_000
 const types = ['audio/webm;codecs=opus', 'audio/mp4', 'audio/ogg;codecs=opus']
 
-export async function startRecording({ onSecond, onFull }: Watch): Promise<Recording> {
-  const stream = await openMicrophone()
+export async function startRecording({ onSecond, onFull, stream: open }: Watch): Promise<Recording> {
+  const stream = open ?? (await openMicrophone())
   const mimeType = types.find((type) => MediaRecorder.isTypeSupported(type))
   const recorder = new MediaRecorder(stream, { ...(mimeType && { mimeType }), audioBitsPerSecond: bitsPerSecond })
   const parts: Blob[] = []
@@ -31,7 +36,7 @@ export async function startRecording({ onSecond, onFull }: Watch): Promise<Recor
       stop()
     })
     recorder.addEventListener('stop', () => {
-      for (const track of stream.getTracks()) track.stop()
+      if (!open) for (const track of stream.getTracks()) track.stop()
       resolve(isDiscarded ? undefined : new Blob(parts, { type: recorder.mimeType }))
     })
   })
@@ -43,7 +48,7 @@ export async function startRecording({ onSecond, onFull }: Watch): Promise<Recor
   return { sound, stop, discard }
 }
 
-async function openMicrophone(): Promise<MediaStream> {
+export async function openMicrophone(): Promise<MediaStream> {
   try {
     return await navigator.mediaDevices.getUserMedia({ audio: true })
   } catch (error) {

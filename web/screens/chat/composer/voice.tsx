@@ -95,7 +95,7 @@ function useVoice(onText: VoiceProps['onText'], setSeconds: (seconds: number) =>
   return { state, start, transcribe, drop }
 }
 
-async function fetchText(sound: Blob): Promise<string> {
+export async function fetchText(sound: Blob): Promise<string> {
   const body = new FormData()
   body.set('file', sound, 'speech')
   const { text } = await api<{ readonly text: string }>('POST', '/v1/audio/transcriptions', { body })

@@ -1,0 +1,35 @@
+/** `talaria models`: lists the models that can be asked with window and prices, and sets the default. */
+
+import { createClient } from '../client.mjs'
+import { requireConfig } from '../config.mjs'
+import { UsageError } from '../exits.mjs'
+import { note, plain, printList, printOne } from '../output.mjs'
+
+export async function run({ options, words: [action = 'ls', ...words], usage }) {
+  const client = createClient(requireConfig())
+  if (action === 'ls') return list(client, options, words)
+  if (action === 'default' && words.length === 1) return setDefault(client, options, words[0])
+  throw new UsageError(`talaria ${usage}`)
+}
+
+const thousands = (count) => (count >= 1_000 ? `${Math.round(count / 1_000)}k` : String(count))
+const price = (usd) => (usd == null ? '?' : `$${usd}`)
+
+async function list(client, options, words) {
+  const provider = options.provider === undefined ? '' : `&provider=${encodeURIComponent(options.provider)}`
+  const all = await client.list(`/api/settings/models?limit=1000${provider}`, 10_000)
+  const wanted = words.map((word) => word.toLowerCase())
+  const found = all.filter(({ id }) => wanted.every((word) => id.toLowerCase().includes(word)))
+  printList(options, found, ['MODEL', 'WINDOW', 'IN', 'OUT'], ({ id, context_window: window, prices }) => [
+    id,
+    thousands(window),
+    price(prices?.input),
+    price(prices?.output),
+  ])
+  if (!options.json && found.length) note('Prices are in US dollars per million tokens; ? is unknown.')
+}
+
+async function setDefault(client, options, id) {
+  await client.call('PATCH', '/api/settings', { model: { default: id } })
+  printOne(options, { default: id }, `The default is ${plain(id)}.`)
+}

@@ -1,0 +1,240 @@
+/** Tests in Chromium the screens of secrets, tools, plugins, skills of other places, trees, sign-ins, keys and hosts. */
+
+import { readFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { join } from 'node:path'
+import { type Browser, type Page } from 'playwright-core'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { chromium, launchBrowser } from './support/chromium.ts'
+import { type Client, eventually, newTenant } from './support/client.ts'
+import { owner } from './support/here.ts'
+import { fits, openScreen, signIn } from './support/page.ts'
+import { root } from './support/server.ts'
+
+const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
+const rates = readFileSync(join(root, 'examples/plugins/rates.js'), 'utf8')
+
+describe.skipIf(chromium === undefined)('the screens of what the API has', () => {
+  let browser: Browser
+  let client: Client
+  let page: Page
+  const german = { locale: 'de-DE', viewport: { width: 320, height: 740 } }
+  const settings = async () => (await client.get('/api/settings')).json
+
+  beforeAll(async () => {
+    browser = await launchBrowser()
+    client = (await newTenant(owner)).client
+    page = await signIn(browser, client, { locale: 'en-US' })
+  })
+  afterAll(async () => browser?.close())
+
+  it('keeps a secret, gives it to commands, and takes it back', async () => {
+    await openScreen(page, 'secrets')
+    const form = page.getByRole('form', { name: 'Add or replace a secret' })
+    await form.getByLabel('Name').fill('path')
+    await form.getByLabel('Value').fill('a-secret-value-9f3a')
+    await form.getByRole('button', { name: 'Save' }).click()
+    await form.getByRole('alert').waitFor()
+    await form.getByLabel('Name').fill('DEPLOY_TOKEN')
+    await form.getByRole('button', { name: 'Save' }).click()
+    const card = page.locator('li.card', { hasText: 'DEPLOY_TOKEN' })
+    await card.getByText('…9f3a').waitFor()
+    expect(await page.content()).not.toContain('a-secret-value')
+    const grant = card.getByRole('switch', { name: 'Commands get DEPLOY_TOKEN' })
+    expect(await grant.getAttribute('aria-checked')).toBe('false')
+    await grant.focus()
+    await page.keyboard.press('Space')
+    await expect.poll(() => grant.getAttribute('aria-checked')).toBe('true')
+    expect((await settings()).terminal.secrets).toEqual(['DEPLOY_TOKEN'])
+    await card.getByRole('button', { name: 'Delete: DEPLOY_TOKEN' }).click()
+    await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click()
+    await page.getByText('No secrets yet.').waitFor()
+    expect((await settings()).terminal?.secrets).toBeUndefined()
+  })
+
+  it('switches toolsets and tools, and says where they come from', async () => {
+    await openScreen(page, 'tools')
+    const isAvailable = async (name: string) =>
+      (await client.get('/api/tools?limit=1000')).json.data.find((one: { name: string }) => one.name === name).available
+    const web = page.getByRole('switch', { name: 'Toolset Web', exact: true })
+    await web.click()
+    await expect.poll(() => web.getAttribute('aria-checked')).toBe('false')
+    expect((await settings()).toolsets).toEqual({ disabled: ['web'] })
+    expect(await isAvailable('web_search')).toBe(false)
+    await page.getByRole('switch', { name: 'Tool web_search' }).click()
+    await expect.poll(() => web.getAttribute('aria-checked')).toBe('true')
+    expect((await settings()).toolsets).toEqual({ disabled: ['web_extract'] })
+    await page.getByRole('switch', { name: 'Tool web_extract' }).click()
+    await expect.poll(async () => (await settings()).toolsets?.disabled).toBeUndefined()
+    expect(await page.getByRole('switch', { name: 'Toolset Films' }).isDisabled()).toBe(true)
+    await page.getByText('MCP servers and plugins bring more tools.').waitFor()
+  })
+
+  it('approves a plugin after what it asks for, switches it off, and shows its log', async () => {
+    await openScreen(page, 'plugins')
+    const form = page.getByRole('form', { name: 'Add a plugin' })
+    await form.getByLabel('Name').fill('rates')
+    await form.getByLabel('Code').fill(rates)
+    await form.getByLabel('Hosts').fill('api.frankfurter.dev')
+    await form.getByLabel('A store of its own').check()
+    await form.getByRole('button', { name: 'Add' }).click()
+    await page.getByText('Its code and grants wait for approval.').waitFor()
+    expect(await page.getByRole('switch').count()).toBe(0)
+    await page.getByRole('button', { name: 'Approve: rates' }).click()
+    const dialog = page.getByRole('dialog', { name: 'Let rates run?' })
+    await dialog.getByText('Requests to api.frankfurter.dev').waitFor()
+    await dialog.getByText('a store of its own, of 1 MB').waitFor()
+    await dialog.getByText('exchange_rate').first().waitFor()
+    await dialog.getByText('calls that have ended').waitFor()
+    await dialog.getByRole('button', { name: 'Approve' }).click()
+    await page.locator('.badge.good', { hasText: 'Active' }).waitFor()
+    expect((await client.get('/api/plugins/rates')).json.status).toBe('active')
+
+    await page.getByRole('form', { name: 'Code' }).getByRole('textbox').fill(`// New.\n${rates}`)
+    await page.getByRole('button', { name: 'Save a new version' }).click()
+    await page.getByText('A new version waits for approval.').waitFor()
+    await page.getByRole('button', { name: 'Approve: rates' }).click()
+    // Meanwhile another version has come: what was read is not what would run.
+    await client.send('PATCH', '/api/plugins/rates', { body: { code: `// Newer.\n${rates}` } })
+    await dialog.getByRole('button', { name: 'Approve' }).click()
+    await page.getByText('The plugin has another hash by now.').waitFor()
+    await page.keyboard.press('Escape')
+    await openScreen(page, 'plugins')
+    await page.getByRole('switch', { name: 'Plugin rates' }).click()
+    await page.getByText('Its code and grants wait for approval. Nothing of it runs.').waitFor()
+    expect((await client.get('/api/plugins/rates')).json).toMatchObject({ status: 'pending', runs: false })
+    await openScreen(page, 'tools')
+    await page.locator('li.card', { hasText: 'rates' }).locator('.badge.warn', { hasText: 'approval' }).waitFor()
+    await openScreen(page, 'plugins/rates')
+    await page.getByText('Nothing yet.').waitFor()
+  })
+
+  it('asks before it stores a skill that the scan warns of', async () => {
+    await openScreen(page, 'skills')
+    const bodies: unknown[] = []
+    await page.route('**/api/skills/import', async (route) => {
+      bodies.push(route.request().postDataJSON())
+      const error = { code: 'conflict', param: 'accept', message: 'The scan found: a download of a program.' }
+      const isFirst = bodies.length === 1
+      await route.fulfill(isFirst ? { status: 409, json: { error } } : { status: 201, json: { name: 'tea' } })
+    })
+    await client.post('/api/skills', {
+      name: 'tea',
+      content: '---\nname: tea\ndescription: Makes tea.\n---\n\nBoil.\n',
+    })
+    const form = page.getByRole('form', { name: 'Import a skill' })
+    await form.getByLabel(/^Address/).fill('https://skills.example.com/tea')
+    await form.getByRole('button', { name: 'Import' }).click()
+    await page.getByRole('dialog').getByText('a download of a program').waitFor()
+    await page.getByRole('dialog').getByRole('button', { name: 'Store anyway' }).click()
+    await page.getByRole('heading', { name: 'tea' }).waitFor()
+    expect(bodies).toEqual([
+      { url: 'https://skills.example.com/tea' },
+      { url: 'https://skills.example.com/tea', accept: true },
+    ])
+    await page.unroute('**/api/skills/import')
+    await openScreen(page, 'skills')
+    await form.getByLabel(/^Address/).fill('http://127.0.0.1/SKILL.md')
+    await form.getByRole('button', { name: 'Import' }).click()
+    await form.getByRole('alert').waitFor()
+  })
+
+  it('shows the tree of subagents, and the states of the files', async () => {
+    const id = await client.newSession()
+    await client.chat(id, '[[call delegate_task {"goal":"[[say looked it up]]"} then say Delegated.]]')
+    await client.chat(id, '[[call write_file {"path":"one.md","content":"# 1"} then say written]]')
+    await page.evaluate(`location.hash = '#/chat/${id}'`)
+    await page.getByRole('button', { name: 'Search and export' }).click()
+    await page.getByRole('link', { name: 'Subagents and states of the files' }).click()
+    const branch = page.locator('.branches > li', { hasText: 'looked it up' })
+    await branch.locator('.badge.good', { hasText: 'Completed' }).waitFor()
+    await branch.getByText(/Model calls: \d/).waitFor()
+    await page.getByText('one.md').first().waitFor()
+    await branch.getByRole('link').click()
+    await page.locator('.list', { hasText: 'looked it up' }).waitFor()
+    expect(page.url()).not.toContain(id)
+  })
+
+  it('lists the hosts that commands have called, with what was refused', async () => {
+    const id = await client.newSession()
+    await client.chat(id, '[[call terminal {"command":"curl -s http://127.0.0.1:9/"} then say called]]')
+    await openScreen(page, 'usage')
+    const hosts = page.getByRole('region', { name: 'Hosts that agents have called' })
+    const row = hosts.locator('tbody tr', { hasText: '127.0.0.1' })
+    expect((await row.locator('td').allInnerTexts()).slice(0, 4)).toEqual(['127.0.0.1', '0', '0 B', '1'])
+  })
+
+  it('lets the owner make rules for sign-ins, and seals with a new data key', async () => {
+    const { id: tenant, client: other } = await newTenant(owner)
+    await other.post('/api/secrets', { name: 'TOKEN', value: 'a-value-of-a-secret' })
+    const own = await signIn(browser, owner, { locale: 'en-US' })
+    await openScreen(own, 'owner')
+    const form = own.getByRole('form', { name: 'Add a rule' })
+    await form.getByLabel('Tenant').selectOption(tenant)
+    await form.getByLabel('Name').fill(`rule of ${tenant}`)
+    await form.getByLabel(/^Issuer/).fill('https://team.example.com')
+    await form.getByLabel(/^Audience/).fill('4714c1358e65fe4b408ad6d432a5f878')
+    await form.getByLabel(/^Claim/).fill('email')
+    await form.getByLabel('Value of the claim').fill('ann@example.com')
+    await form.getByRole('button', { name: 'Add' }).click()
+    const rules = own.getByRole('region', { name: 'Sign-in by identity providers' })
+    const rule = rules.locator('li', { hasText: `rule of ${tenant}` })
+    await rule.getByText('email = ann@example.com').waitFor()
+    const list = async () => (await owner.get(`/api/admin/logins?tenant_id=${tenant}`)).json.data
+    expect(await list()).toMatchObject([{ scopes: ['chat', 'read'], claim: 'email' }])
+    await rule.getByRole('button').click()
+    await own.getByRole('dialog').getByRole('button', { name: 'Delete' }).click()
+    await expect.poll(async () => (await list()).length).toBe(0)
+    const card = own.locator('li.card', { hasText: tenant }).first()
+    await card.getByRole('button', { name: `New data key: ${tenant}` }).click()
+    await own.getByRole('dialog').getByRole('button', { name: 'New data key' }).click()
+    await card.getByText(/Sealed again: [1-9]/).waitFor()
+    await own.context().close()
+  })
+
+  it('has no violation that axe finds, in both languages and all themes, and fits 320 px, 200 % and right-to-left', async () => {
+    const narrow = await signIn(browser, client, german)
+    await narrow.evaluate(axe)
+    const id = await client.newSession()
+    await client.chat(id, '[[call delegate_task {"goal":"[[say looked it up]]"} then say Delegated.]]')
+    const find = (on: Page, theme: string, isColour: boolean) =>
+      on.evaluate(`(async () => {
+        document.documentElement.dataset.theme = '${theme}'
+        const { violations } = await axe.run(document, { resultTypes: ['violations']${isColour ? ", runOnly: ['color-contrast']" : ''} })
+        return violations.map(({ id, nodes }) => '${theme} ' + id + ': ' + nodes.map(({ target }) => target.join(' ')).join(', '))
+      })()`) as Promise<readonly string[]>
+    const screens = ['secrets', 'tools', 'plugins', 'plugins/rates', 'skills', `tree/${id}`]
+    const found: Record<string, unknown> = {}
+    await client.post('/api/secrets', { name: 'ANOTHER_TOKEN', value: 'a-secret-value-9f3a' })
+    for (const screen of screens) {
+      await openScreen(narrow, screen)
+      const violations = [...(await find(narrow, 'dark', false)), ...(await find(narrow, 'contrast', true))]
+      const wide = !(await fits(narrow))
+      await narrow.evaluate(`document.documentElement.dir = 'rtl'`)
+      const wideFromRight = !(await fits(narrow))
+      await narrow.evaluate(`document.documentElement.dir = 'ltr'`)
+      if (violations.length || wide || wideFromRight) found[screen] = { violations, wide, wideFromRight }
+    }
+    await narrow.context().close()
+    await page.evaluate(axe)
+    // As 1280 pixels are at 200 %.
+    await page.setViewportSize({ width: 640, height: 370 })
+    for (const screen of screens) {
+      await openScreen(page, screen)
+      const violations = await find(page, 'light', false)
+      const wide = !(await fits(page))
+      if (violations.length || wide) found[`${screen} light`] = { violations, wide }
+    }
+    expect(found).toEqual({})
+    await page.setViewportSize({ width: 1280, height: 740 })
+    await client.post('/api/plugins', { name: 'guard', code: rates, grants: { kv: true } })
+    await openScreen(page, 'plugins')
+    await page.getByRole('button', { name: 'Approve: guard' }).click()
+    await eventually(
+      () => page.getByRole('dialog').count(),
+      (count) => count === 1,
+    )
+    expect(await find(page, 'light', false)).toEqual([])
+    expect(await find(page, 'dark', true)).toEqual([])
+  })
+})

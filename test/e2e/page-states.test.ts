@@ -1,0 +1,110 @@
+/** Tests in Chromium that runs, jobs and channels say in words what they do, and are not shown as good when they fail. */
+
+import { type Browser, type Page } from 'playwright-core'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { chromium, launchBrowser } from './support/chromium.ts'
+import { type Client, eventually, newTenant } from './support/client.ts'
+import { owner } from './support/here.ts'
+import { fits, openScreen, signIn as open } from './support/page.ts'
+
+describe.skipIf(chromium === undefined)('the state of runs, jobs and channels', () => {
+  let browser: Browser
+  let client: Client
+
+  const signIn = (locale: string, width = 1280) => open(browser, client, { locale, viewport: { width, height: 740 } })
+  const badges = (page: Page) => page.locator('.screen .badge').allInnerTexts()
+
+  beforeAll(async () => {
+    browser = await launchBrowser()
+    client = (await newTenant(owner)).client
+  })
+  afterAll(async () => browser?.close())
+
+  it('says in German what happened in a run, and why one has failed', async () => {
+    const id = await client.newSession()
+    const input = '[[status 429 retry-after=1 times=1 nonce=states]] [[say Da]]'
+    await client.chat(id, input)
+    const [message] = await client.messages(id)
+    const page = await signIn('de-DE', 320)
+    await openScreen(page, `run/${message?.run_id}`)
+    await page.locator('.badge.good', { hasText: 'Fertig' }).waitFor()
+    const text = await page.locator('.screen').innerText()
+    expect(text).toMatch(/Wartete \d+\.\d s/)
+    expect(text).toContain('zu viele Anfragen in kurzer Zeit')
+    expect(text).not.toMatch(/completed|answered|\bwait\b|\brate\b|approval\.|run\./)
+    expect(await fits(page)).toBe(true)
+
+    const asked = await client.newSession()
+    await client.post(`/api/sessions/${asked}/chat`, {
+      input: '[[call terminal {"command":"rm -rf build"} then say gone]]',
+      wait: false,
+    })
+    await eventually(
+      async () => (await client.get('/api/approvals')).json.data,
+      (data) => data.length > 0,
+    )
+    const [first] = await client.messages(asked)
+    await openScreen(page, `run/${first?.run_id}`)
+    await page.getByText('Fragte, ob terminal erlaubt ist').waitFor()
+    await page.locator('.badge.warn', { hasText: 'Wartet auf dich' }).waitFor()
+    const [{ id: approval }] = (await client.get('/api/approvals')).json.data
+    await client.post(`/api/approvals/${approval}`, { decision: 'deny' })
+    await page.getByText('Deine Entscheidung: abgelehnt').waitFor()
+    await page.locator('.badge.good', { hasText: 'Fertig' }).waitFor()
+
+    const failing = await client.newSession()
+    await client.chat(failing, '[[status 400 times=9 nonce=states2]] [[say never]]')
+    const [last] = await client.messages(failing)
+    await openScreen(page, `run/${last?.run_id}`)
+    await page.locator('.badge.bad', { hasText: 'Fehlgeschlagen' }).waitFor()
+    expect(await page.locator('.badge.good').count()).toBe(0)
+    await page.context().close()
+  })
+
+  it('shows a job whose last run has failed as failed, with why', async () => {
+    const { json: job } = await client.post('/api/jobs', {
+      name: 'Report',
+      schedule: 'every 2h',
+      prompt: '[[status 400 times=9 nonce=states3]] [[say never]]',
+    })
+    await client.post(`/api/jobs/${job.id}/run`)
+    await eventually(
+      async () => (await client.get(`/api/jobs/${job.id}`)).json.last_status,
+      (status) => status === 'failed',
+    )
+    const page = await signIn('de-DE', 360)
+    await openScreen(page, 'jobs')
+    expect(await badges(page)).toEqual(['Geplant', 'Fehlgeschlagen'])
+    expect(await page.locator('.badge.good').count()).toBe(0)
+    await page.locator('.failure').first().waitFor()
+    await page.locator('summary', { hasText: 'Verlauf' }).click()
+    await expect.poll(() => page.locator('details .badge.bad').allInnerTexts()).toEqual(['Fehlgeschlagen'])
+    expect(await fits(page)).toBe(true)
+    await page.context().close()
+  })
+
+  it('shows what a platform answers, until the connection works', async () => {
+    const page = await signIn('de-DE', 320)
+    await openScreen(page, 'channels')
+    const form = page.getByRole('form', { name: 'Neuer Kanal' })
+    await form.getByLabel('Plattform').selectOption('telegram')
+    await form.getByLabel('bot_token').fill('4711:short')
+    await form.getByRole('button', { name: 'Hinzufügen' }).click()
+    const wizard = page.locator('section.card', { hasText: 'Die Verbindung geht noch nicht.' })
+    await wizard.getByText(/Die Plattform antwortete: .*Unauthorized/).waitFor()
+    const card = page.locator('li.card', { hasText: 'telegram' })
+    expect(await card.locator('.badge').allInnerTexts()).toEqual(['Telegram', 'Aktiv, hier nicht geprüft'])
+    await card.getByRole('button', { name: 'Prüfen' }).click()
+    await card.locator('.badge.bad', { hasText: 'Geht nicht' }).waitFor()
+    expect(await page.locator('.badge.good').count()).toBe(0)
+    expect(await fits(page)).toBe(true)
+
+    await wizard.getByLabel('bot_token').fill(`4711:${crypto.randomUUID()}`)
+    await wizard.getByRole('button', { name: 'Speichern und prüfen' }).click()
+    await page.getByText(/Die Plattform antwortete: .*TalariaBot/).waitFor()
+    await card.getByRole('button', { name: 'Prüfen' }).click()
+    await card.locator('.badge.good', { hasText: 'Geht' }).waitFor()
+    expect((await client.get('/api/channels')).json.data).toHaveLength(1)
+    await page.context().close()
+  })
+})

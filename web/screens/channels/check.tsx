@@ -1,0 +1,80 @@
+/** Tests a connection, shows what the platform has answered, and corrects its secrets. */
+
+import { useState } from 'preact/hooks'
+import { api, path } from '../../api/client.ts'
+import { Field, Form } from '../../parts/form.tsx'
+import { explain } from '../../parts/toast.ts'
+import { t, wordsOf } from '../../words/words.ts'
+import type { Check, Platform } from './channel.ts'
+
+export const { say } = wordsOf(
+  {
+    answered: 'The platform answered: {detail}',
+    broken: 'Does not work',
+    changeSecrets: 'Change secrets',
+    keptIfEmpty: 'An empty field stays as it is.',
+    notTested: 'Active, not tested here',
+    saveAndTest: 'Save and test',
+    testAgain: 'Test again',
+    works: 'Works',
+  },
+  {
+    answered: 'Die Plattform antwortete: {detail}',
+    broken: 'Geht nicht',
+    changeSecrets: 'Geheimnisse ändern',
+    keptIfEmpty: 'Ein leeres Feld bleibt, wie es ist.',
+    notTested: 'Aktiv, hier nicht geprüft',
+    saveAndTest: 'Speichern und prüfen',
+    testAgain: 'Noch einmal prüfen',
+    works: 'Geht',
+  },
+)
+
+/** A request that the server refuses is the answer, too: the channel exists, and can be corrected. */
+export const testChannel = (id: string): Promise<Check> =>
+  api<Check>('POST', `${path`/api/channels/${id}`}/test`).catch((error: unknown) => ({
+    ok: false,
+    detail: explain(error),
+  }))
+
+export const Answer = ({ of: check }: { readonly of: Check | undefined }) => (
+  <p class={check && !check.ok ? 'failure' : 'note'} role="status" dir="auto">
+    {check && say('answered', { detail: check.detail })}
+  </p>
+)
+
+type SecretsProps = {
+  readonly of: Platform
+  readonly values: Readonly<Record<string, string>>
+  readonly onChange: (values: Readonly<Record<string, string>>) => void
+}
+
+export const Secrets = ({ of: { secrets }, values, onChange }: SecretsProps) =>
+  secrets.map(({ name, required, hint, delivery }) => (
+    <Field
+      key={name}
+      label={name}
+      kind="password"
+      hint={required || delivery !== undefined ? hint : t('generatedIfEmpty')}
+      value={values[name] ?? ''}
+      onChange={(value) => onChange({ ...values, [name]: value })}
+    />
+  ))
+
+type FormProps = { readonly id: string; readonly of: Platform; readonly onSaved: () => Promise<void> }
+
+export function SecretsForm({ id, of, onSaved }: FormProps) {
+  const [secrets, setSecrets] = useState<Readonly<Record<string, string>>>({})
+  const save = async () => {
+    const given = Object.fromEntries(Object.entries(secrets).filter(([, value]) => value.trim()))
+    if (Object.keys(given).length) await api('PATCH', path`/api/channels/${id}`, { body: { secrets: given } })
+    setSecrets({})
+    await onSaved()
+  }
+  return (
+    <Form label={say('changeSecrets')} action={say('saveAndTest')} onSend={save}>
+      <p class="note">{say('keptIfEmpty')}</p>
+      <Secrets of={of} values={secrets} onChange={setSecrets} />
+    </Form>
+  )
+}
