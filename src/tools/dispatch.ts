@@ -108,7 +108,7 @@ async function* askHooks(
 ): AsyncGenerator<Result, readonly ToolCall[]> {
   const calls: ToolCall[] = []
   for (const call of planned) {
-    const answer = call.hooked ? undefined : await judge(call)
+    const answer = call.hooked || call.continues ? undefined : await judge(call)
     if (answer) yield { of: 'hooked', callId: call.id, ...answer }
     calls.push(answer ? { ...call, hooked: answer.ruling, input: 'input' in answer ? answer.input : call.input } : call)
   }
@@ -155,7 +155,7 @@ async function runCall(call: ToolCall, options: DispatchOptions, concurrent: num
   if (!tool) return { of: 'tool', message: errorResult(call, `There is no tool named ${call.name} any more.`) }
   if (options.context.signal.aborted)
     return { of: 'tool', message: errorResult(call, 'Not run: the user stopped the turn.') }
-  const permission = options.permit(call, tool)
+  const permission = call.continues ? ({ do: 'run' } as const) : options.permit(call, tool)
   const permitted = permission instanceof Promise ? await permission : permission
   const decided = permitted.decision && { decision: permitted.decision }
   if (permitted.do === 'later') return { of: 'later', callId: call.id, awaits: permitted.awaits, ...decided }
@@ -223,6 +223,7 @@ async function runTool(tool: Tool, call: ToolCall, options: ToolRunOptions, limi
     ...(marks && { authority: marks.authority() }),
     ...bounds,
     callId: call.id,
+    ...(call.continues && { continues: call.continues }),
     addMarks: (read: Marks) => void reported.push(read),
     ...(progress && { reportProgress: progress.report }),
   }

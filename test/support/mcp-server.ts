@@ -3,13 +3,21 @@
 import { vi } from 'vitest'
 
 export type Tool = { readonly name: string; readonly [field: string]: unknown }
-type Message = { readonly id?: number; readonly method: string; readonly params?: Record<string, unknown> }
+export type Message = {
+  readonly id?: number
+  readonly method: string
+  readonly params?: Record<string, unknown>
+  /** Of an answer of the client. */
+  readonly result?: Record<string, unknown>
+}
 
 export type McpServer = {
   era: 'modern' | 'legacy' | 'lenient' | 'sse'
   tools: readonly Tool[]
   /** The answer to a call: a result, a JSON-RPC error or a whole response. */
   answer: (name: string, input: Record<string, unknown>) => object | Response | Promise<object | Response>
+  /** Answers requests first: with a result or a whole response. */
+  handle: ((message: Message, request: Request) => object | Response | undefined) | undefined
   /** Replaces every answer. */
   down: (() => Response) | undefined
   readonly requests: { readonly method: string; readonly headers: Headers; readonly body: Message }[]
@@ -33,6 +41,7 @@ export function serveMcp(host: string, given: Partial<McpServer> = {}): McpServe
     era: 'modern',
     tools: [tool('echo')],
     answer: (name, input) => text(`${name} got ${JSON.stringify(input)}`),
+    handle: undefined,
     down: undefined,
     requests: [],
     ...given,
@@ -55,9 +64,12 @@ let sessions = 0
 
 async function respond(server: McpServer, request: Request): Promise<Response> {
   if (server.era === 'sse' && request.method === 'GET') return openStream(server)
-  const body = (await request.json()) as Message
-  server.requests.push({ method: body.method, headers: request.headers, body })
+  const headers = new Headers(request.headers)
+  const body = (request.method === 'GET' ? { method: 'GET' } : await request.json()) as Message
+  server.requests.push({ method: body.method, headers, body })
   if (server.down) return server.down()
+  const handled = server.handle?.(body, request)
+  if (handled) return handled instanceof Response ? handled : json({ jsonrpc: '2.0', id: body.id, result: handled })
   if (server.era === 'sse') {
     const reply = await answer(server, body, request)
     if (body.id !== undefined) stream?.(JSON.stringify(await reply.json()))

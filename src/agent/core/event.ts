@@ -1,5 +1,6 @@
 /** Defines the events of a session by their names in the public API (docs/design/events.md). */
 
+import type { ElicitationFields } from './pending-request.ts'
 import type { ApprovalChoice, Risk } from './permission/approval.ts'
 import type { CallerRequestKind } from './pending-request.ts'
 import type { SubagentRole, SubagentStatus } from './subagent.ts'
@@ -54,13 +55,13 @@ export type Event =
       readonly created_at: number
     }
   | { readonly type: 'approval.responded'; readonly approval_id: string; readonly decision: 'allow' | 'deny' }
-  | {
+  | ({
       readonly type: 'question.request'
       readonly question_id: string
       readonly question: string
       readonly choices: readonly string[]
       readonly multi_select: boolean
-    }
+    } & ElicitationFields)
   /** A call of a tool that the caller of the run has offered. `input` is the JSON of the arguments. */
   | {
       readonly type: 'client_call.request'

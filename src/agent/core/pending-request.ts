@@ -1,13 +1,69 @@
 /** Defines the pending requests of a turn: questions, approvals, tools of the client and outside work that a call waits for. */
 
+import type { JsonObject } from './parse-json.ts'
 import type { Risk } from './permission/approval.ts'
 
-/** A question of the model that a person answers. */
+/** The form that a server wants filled in, or the address that a person should visit. */
+export type Elicitation = { readonly server: string } &
+  /** `form`: the schema of its fields as JSON. Types of calls between objects cover no JSON of unknown shape. */
+  (
+    | { readonly mode: 'form'; readonly form: string }
+    /** `host` is ASCII, so that no look-alike hides. */
+    | { readonly mode: 'url'; readonly url: string; readonly host: string }
+  )
+
+/** The fields of the question of a server in events and answers of the API. */
+export type ElicitationFields = {
+  readonly kind?: 'elicitation'
+  readonly server?: string
+  readonly mode?: 'form' | 'url'
+  readonly schema?: JsonObject
+  readonly url?: string
+  readonly host?: string
+}
+
+export function describeElicitation(elicitation: Elicitation | undefined): ElicitationFields {
+  if (!elicitation) return {}
+  if (elicitation.mode === 'url') return { kind: 'elicitation', ...elicitation }
+  const { form, ...rest } = elicitation
+  return { kind: 'elicitation', ...rest, schema: JSON.parse(form) as JsonObject }
+}
+
+export type ElicitationAnswer = {
+  readonly action: 'accept' | 'decline' | 'cancel'
+  readonly content?: JsonObject | undefined
+}
+
+/** A question that a person answers: of the model, or of a server that a call has reached. */
 export type QuestionRequest = {
   readonly kind: 'question'
   readonly question: string
   readonly choices: readonly string[]
   readonly multiSelect: boolean
+  /** The question of a server. Its answer continues the call; that of another question is the result of the call. */
+  readonly elicitation?: Elicitation
+  /** The state that the call gets back with the answer, as JSON. */
+  readonly state?: string
+  /** Then the question counts as cancelled, in milliseconds since 1970. */
+  readonly until?: number
+}
+
+/** Work of a server. The call continues at `until` and looks how far it is. */
+export type TaskRequest = {
+  readonly kind: 'task'
+  /** The alias of the server. */
+  readonly server: string
+  readonly workId: string
+  /** The state that the call gets back, as JSON. */
+  readonly state: string
+  /** Milliseconds since 1970. */
+  readonly until: number
+}
+
+/** Continues a call that has waited. `text`: an answer as a person has written it. */
+export type Continuation = {
+  readonly state: string
+  readonly answer?: ElicitationAnswer | { readonly text: string }
 }
 
 /** A call that a person allows or denies. */
@@ -46,7 +102,7 @@ export type WorkRequest = {
 /** Waits for a person. */
 export type PersonRequest = QuestionRequest | ApprovalRequest
 
-export type PendingRequest = PersonRequest | ClientRequest | WorkRequest
+export type PendingRequest = PersonRequest | ClientRequest | WorkRequest | TaskRequest
 
 /** Whether a person has to answer. */
 export function waitsForPerson<Request extends { readonly kind: PendingRequest['kind'] }>(
@@ -60,6 +116,7 @@ export function waitsForPerson<Request extends { readonly kind: PendingRequest['
     case 'child':
     case 'job':
     case 'process':
+    case 'task':
       return false
   }
 }
@@ -67,7 +124,7 @@ export function waitsForPerson<Request extends { readonly kind: PendingRequest['
 /** The kinds of requests that the caller of a run answers with its next request. */
 export type CallerRequestKind = 'client' | 'approval' | 'question'
 
-/** Whether the caller of the run brings the answer. The others are completed by child sessions, jobs and processes. */
+/** Whether the caller of the run brings the answer. The others are completed by other work. */
 export const waitsForCaller = <Request extends { readonly kind: PendingRequest['kind'] }>(
   request: Request,
 ): request is Extract<Request, { readonly kind: CallerRequestKind }> =>

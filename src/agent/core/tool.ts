@@ -13,7 +13,7 @@ import type { Documents } from './media/document.ts'
 import type { Media, Vision } from './media/media.ts'
 import type { ImagePart, Message, MessageSource, TextPart, ToolMessage } from './message.ts'
 import type { JobScheduler } from './job-scheduler.ts'
-import type { PendingRequest } from './pending-request.ts'
+import type { Continuation, PendingRequest } from './pending-request.ts'
 import type { Program, ProgramEnd } from './program.ts'
 import type { Skills } from './skills/skill.ts'
 import type { Processes } from './process.ts'
@@ -199,6 +199,12 @@ export type CallContext = {
   readonly addMarks?: (marks: Marks) => void
   /** Shows clients what the call prints while it runs. They get a bounded part of it, with secrets masked. */
   readonly reportProgress?: (text: string) => void
+  /** The call has waited, and goes on from there. */
+  readonly continues?: Continuation
+  /** The most that the call may wait for. Absent: a person. */
+  readonly mayWaitFor?: 'nothing' | 'work'
+  /** Values that calls keep in memory while they wait. They are lost when the object is evicted. */
+  readonly kept?: Map<string, unknown>
 }
 
 /** Facts about a session in the descriptions of tools. */

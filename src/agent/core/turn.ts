@@ -12,7 +12,7 @@ import type { HookRuling } from './hook.ts'
 import type { AssistantMessage, Message, ToolMessage } from './message.ts'
 import type { ResponseRequest } from './request/response-request.ts'
 import type { TurnOptions } from './turn-options.ts'
-import { type CallerRequestKind, type PendingRequest, waitsForCaller } from './pending-request.ts'
+import { type CallerRequestKind, type Continuation, type PendingRequest, waitsForCaller } from './pending-request.ts'
 import type { Effect } from './tool.ts'
 import type { Usage } from './usage.ts'
 import { addUsage, noUsage } from './usage.ts'
@@ -36,6 +36,8 @@ export type ToolCall = {
   readonly granted?: string
   /** The decision of hooks about it. Absent: none was asked yet, or none decided anything. */
   readonly hooked?: HookRuling
+  /** The call has run before and waited. It runs again from there, with the permission that it had. */
+  readonly continues?: Continuation
 } & (
   | { readonly state: 'planned' }
   | { readonly state: 'running'; readonly since: number; readonly nested?: readonly NestedCall[] }
@@ -359,14 +361,28 @@ export const isWaitingForSubagents = (stage: Stage): boolean =>
 export const isOver = (turn: Turn | undefined): boolean => turn === undefined || turn.stage.at === 'done'
 
 /** The fields of a call that stay the same in all of its states. */
-export const fieldsOf = ({ id, name, input, effect, hooked }: ToolCall) => ({
+export const fieldsOf = ({ id, name, input, effect, hooked, continues }: ToolCall) => ({
   id,
   name,
   input,
   effect,
   ...(hooked && { hooked }),
+  ...(continues && { continues }),
 })
 
 export function mapCalls(turn: Turn, change: (call: ToolCall) => ToolCall): Turn {
   return turn.stage.at === 'tools' ? { ...turn, stage: { at: 'tools', calls: turn.stage.calls.map(change) } } : turn
+}
+
+/** The state of a call that waits for a server. Undefined: its request is settled by a result. */
+function continuationOf(call: ToolCall): Continuation['state'] | undefined {
+  const awaits = call.state === 'away' ? call.awaits : undefined
+  return awaits?.kind === 'task' || awaits?.kind === 'question' ? awaits.state : undefined
+}
+
+/** Plans a call again that waits for a server. Other calls stay. */
+export function planAgain(call: ToolCall, answer?: Continuation['answer']): ToolCall {
+  const state = continuationOf(call)
+  if (!state) return call
+  return { ...fieldsOf(call), state: 'planned', continues: { state, ...(answer && { answer }) } }
 }

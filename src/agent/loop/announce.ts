@@ -8,7 +8,7 @@ import type { Event, RunEnded } from '#agent/core/event.ts'
 import { maskSecrets, maskSecretsInValue } from '#agent/core/secrets/mask-secrets.ts'
 import { type Message, textIn } from '#agent/core/message.ts'
 import type { InboxMessage } from '#agent/core/ports.ts'
-import { type PendingRequest, waitsForPerson } from '#agent/core/pending-request.ts'
+import { describeElicitation, type PendingRequest, waitsForPerson } from '#agent/core/pending-request.ts'
 import {
   type Commit,
   describeRestart,
@@ -92,6 +92,7 @@ function changedCallEvents(call: ToolCall, old: ToolCall | undefined, change: Co
     case 'planned':
       return old ? answerEvents(old, true, change) : []
     case 'running':
+      if (call.continues) return []
       return [{ type: 'tool.started', call_id: call.id, tool: call.name, input: call.input }]
     case 'away':
       return requestEvents(call.id, call.awaits)
@@ -105,8 +106,17 @@ function requestEvents(id: string, awaits: PendingRequest): Event[] {
     return [{ type: 'client_call.request', call_id: id, tool: awaits.tool, input: awaits.input }]
   if (!waitsForPerson(awaits)) return []
   if (awaits.kind === 'question') {
-    const { question, choices, multiSelect } = awaits
-    return [{ type: 'question.request', question_id: id, question, choices, multi_select: multiSelect }]
+    const { question, choices, multiSelect, elicitation } = awaits
+    return [
+      {
+        type: 'question.request',
+        question_id: id,
+        question,
+        choices,
+        multi_select: multiSelect,
+        ...describeElicitation(elicitation),
+      },
+    ]
   }
   const { tool, input, risk, reasons, rule, since } = awaits
   return [

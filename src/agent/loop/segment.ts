@@ -13,6 +13,7 @@ import {
   type Commit,
   initialGuard,
   mapCalls,
+  planAgain,
   modelCallUse,
   type Segment,
   totalUsage,
@@ -51,6 +52,8 @@ export type CallerAnswers = {
   readonly results: readonly ToolMessage[]
   /** Approved calls, with the hash of what was approved. */
   readonly allowed: ReadonlyMap<string, string>
+  /** What people have written about questions of servers. */
+  readonly continued?: ReadonlyMap<string, string>
   readonly decisions: readonly ApprovalDecision[]
   readonly givesUp: boolean
   /** Replace those of the request before. */
@@ -66,11 +69,14 @@ const notRun = 'The client did not run this call.'
  * does. When some requests stay unanswered, it ends at once.
  */
 export function continueTurn(turn: Turn, answers: CallerAnswers, view: View): Commit {
-  const { results, allowed, decisions, givesUp, options, limit } = answers
+  const { results, allowed, continued, decisions, givesUp, options, limit } = answers
   const resultOf = new Map(results.map((message) => [message.callId, message]))
   const find = (call: ToolCall) => resultOf.get(call.id) ?? (givesUp ? giveUpCall(call) : undefined)
   const renewed = decisions.reduce<Turn>(addDecision, renewLimits(turn, options, limit))
-  const answered = mapCalls(renewed, (call) => answerCall(call, find(call), allowed.get(call.id)))
+  const answered = mapCalls(renewed, (call) => {
+    const text = continued?.get(call.id)
+    return text === undefined ? answerCall(call, find(call), allowed.get(call.id)) : planAgain(call, { text })
+  })
   const commit = closeBatch({ turn: answered }, view)
   return callerCalls(commit.turn.stage).length ? addSegment(commit, view) : commit
 }

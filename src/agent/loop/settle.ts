@@ -55,7 +55,10 @@ function acceptResult({ turn, result }: IncomingResult, view: View): Commit {
     }
 
     case 'later': {
-      const waiting = (call: ToolCall): ToolCall => ({ ...fieldsOf(call), state: 'away', awaits: result.awaits })
+      const { awaits } = result
+      // Looking at a task changes nothing, so a crash during it repeats the look.
+      const effect = awaits.kind === 'task' ? { effect: 'pure' as const } : {}
+      const waiting = (call: ToolCall): ToolCall => ({ ...fieldsOf(call), ...effect, state: 'away', awaits })
       return { turn: mapCalls(turn, (call) => (call.id === result.callId ? waiting(call) : call)) }
     }
 

@@ -5,7 +5,16 @@ import type { Authority, ContributedRights } from '#agent/core/permission/author
 import { joinContributors, joinSpeaker } from '#agent/core/permission/contribution.ts'
 import type { ToolMessage } from '#agent/core/message.ts'
 import type { View } from '#agent/core/ports.ts'
-import { type Commit, type CompressionRequest, fieldsOf, mapCalls, type ToolCall, type Turn } from '#agent/core/turn.ts'
+import type { Continuation } from '#agent/core/pending-request.ts'
+import {
+  type Commit,
+  type CompressionRequest,
+  fieldsOf,
+  mapCalls,
+  planAgain,
+  type ToolCall,
+  type Turn,
+} from '#agent/core/turn.ts'
 import { addUsage, type Usage } from '#agent/core/usage.ts'
 import { endSegment } from './segment.ts'
 import { settleCall } from './settle-calls.ts'
@@ -47,6 +56,11 @@ export const allowCall = (turn: Turn, callId: string, granted: string): Commit =
     if (call.id !== callId || call.state !== 'away' || call.awaits.kind !== 'approval') return call
     return { ...fieldsOf(call), granted, state: 'planned' }
   }),
+})
+
+/** Plans a call again that waits for a server, with the answer or without one. */
+export const continueCall = (turn: Turn, callId: string, answer?: Continuation['answer']): Commit => ({
+  turn: mapCalls(turn, (call) => (call.id === callId ? planAgain(call, answer) : call)),
 })
 
 /** Other calls are counted when they have run. */

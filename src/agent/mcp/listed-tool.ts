@@ -23,7 +23,9 @@ export function readListedTool(raw: unknown): Omit<ListedTool, 'hash'> | undefin
   // Texts that are too large are not stored.
   if (invalid !== undefined) return { tool, description: texts.description.slice(0, 1_000), input_schema: {}, invalid }
   const attack = findAttack(name, texts)
-  return { tool, ...texts, ...(attack !== undefined && { attack }) }
+  const { execution } = raw
+  const isTask = isJsonObject(execution) && execution['taskSupport'] === 'required'
+  return { tool, ...texts, ...(isTask && { is_task: true as const }), ...(attack !== undefined && { attack }) }
 }
 
 function readTexts({ title, description, inputSchema, outputSchema, annotations }: JsonObject): ToolTexts {

@@ -23,8 +23,16 @@ export type RpcMessage = {
 }
 
 const clientInfo = { name: 'talaria', title: 'Talaria', version: '1' }
-/** Nothing that a server may ask for is offered, so that it has no reason to wait for an answer. */
-const capabilities = {}
+/** `elicitation`: a person is there whom the server may ask. Sampling and roots are never offered. */
+export type Offers = { readonly elicitation: boolean }
+
+const noOffers: Offers = { elicitation: false }
+const tasksExtension = 'io.modelcontextprotocol/tasks'
+
+const capabilitiesOf = ({ elicitation }: Offers, era: Era) => ({
+  ...(elicitation && { elicitation: { form: {}, url: {} } }),
+  ...(era === 'modern' && { extensions: { [tasksExtension]: {} } }),
+})
 
 type RpcRequestOptions = {
   readonly era: Era
@@ -33,15 +41,24 @@ type RpcRequestOptions = {
   readonly method: string
   readonly params?: JsonObject
   readonly progressToken?: string
+  readonly offers?: Offers | undefined
 }
 
 /** Creates a request. The modern revision repeats version and capabilities in each one. */
-export function createRequest({ era, version, id, method, params = {}, progressToken }: RpcRequestOptions): RpcMessage {
+export function createRequest({
+  era,
+  version,
+  id,
+  method,
+  params = {},
+  progressToken,
+  offers = noOffers,
+}: RpcRequestOptions): RpcMessage {
   const meta = {
     ...(era === 'modern' && {
       'io.modelcontextprotocol/protocolVersion': version,
       'io.modelcontextprotocol/clientInfo': clientInfo,
-      'io.modelcontextprotocol/clientCapabilities': capabilities,
+      'io.modelcontextprotocol/clientCapabilities': capabilitiesOf(offers, era),
     }),
     ...(progressToken !== undefined && { progressToken }),
   }
@@ -49,11 +66,11 @@ export function createRequest({ era, version, id, method, params = {}, progressT
   return { jsonrpc: '2.0', id, method, ...(Object.keys(withMeta).length && { params: withMeta }) }
 }
 
-export const createInitialize = (id: number, version = legacyVersion): RpcMessage => ({
+export const createInitialize = (id: number, version = legacyVersion, offers = noOffers): RpcMessage => ({
   jsonrpc: '2.0',
   id,
   method: 'initialize',
-  params: { protocolVersion: version, capabilities, clientInfo },
+  params: { protocolVersion: version, capabilities: capabilitiesOf(offers, 'legacy'), clientInfo },
 })
 
 export const createNotification = (method: string, params?: JsonObject): RpcMessage => ({
@@ -86,7 +103,7 @@ export function createHeaders(
   if (sessionId !== undefined) headers['mcp-session-id'] = sessionId
   if (era !== 'modern') return headers
   headers['mcp-method'] = method
-  const name = params?.['name'] ?? params?.['uri']
+  const name = params?.['name'] ?? params?.['uri'] ?? params?.['taskId']
   if (typeof name === 'string') headers['mcp-name'] = encodeHeaderValue(name)
   return headers
 }

@@ -16,6 +16,8 @@ export type ListedTool = ToolTexts & {
   readonly tool: string
   /** Of the name and the texts. */
   readonly hash: string
+  /** A server of 2025-11-25 runs it as a task only. It is no text, so it is not part of the hash. */
+  readonly is_task?: true
   /** Why the tool cannot be called at all. */
   readonly invalid?: string
   /** Why its texts look like an attack. */

@@ -6,6 +6,7 @@ import { isOwnReset } from '#durable/platform/object-reset.ts'
 import type { ScheduledPart, ScheduledParts } from '#durable/platform/part-schedule.ts'
 import { leaseMs, segmentMs } from '#durable/platform/schedule.ts'
 import { continueMedia, submitWaiting } from './inject.ts'
+import { continueDueCalls, nextServerWake } from '#durable/turn/pending-requests.ts'
 import { releaseDue } from './release-held.ts'
 import type { Session } from './session.ts'
 import { withTimeout } from '#durable/platform/timeout.ts'
@@ -36,6 +37,7 @@ export type WakeReason =
   | 'held'
   | 'turn'
   | 'backOff'
+  | 'servers'
   | 'processes'
   | 'injected'
   | 'media'
@@ -67,6 +69,10 @@ export function scheduledParts(session: Session, expire: () => Promise<void>): S
     // Its time is always ahead: an alarm finds out whether the driver still runs.
     turn: { wakeAt: () => session.turns.leaseEnd, wake: () => session.turns.continue() },
     backOff: { wakeAt: () => session.turns.backsOffUntil, wake: () => session.turns.resumeIfUndriven() },
+    servers: {
+      wakeAt: unlessClosing(() => nextServerWake(session)),
+      wake: () => continueDueCalls(session, clock.now()),
+    },
     processes: {
       wakeAt: unlessClosing(() => toolRuntime.processes.getNextWake(!session.store.hasOpenTurn)),
       wake: () => toolRuntime.processes.pollAll(),

@@ -16,6 +16,7 @@ import { type AccessReport, busyWatchMs } from './access.ts'
 import { snapshotMaxAgeMs, shareSettings, type TenantSnapshot, fetchTenantSnapshot } from './tenant-snapshot.ts'
 import { clock } from '#durable/platform/clock.ts'
 import type { Tool } from '#agent/core/tool.ts'
+import type { TaskRequest } from '#agent/core/pending-request.ts'
 import type { McpTools } from './mcp/tenant-tools.ts'
 import type { TenantPluginTools } from './plugins/load-plugins.ts'
 
@@ -84,6 +85,11 @@ export class SessionTenant {
     this.#loadedAt = clock.now()
     this.setAccess(snapshot.access ?? fullAccess, snapshot.loadedAt)
     this.noteWatched(snapshot.isWatched ?? false, snapshot.loadedAt)
+  }
+
+  async cancelTasks(sessionId: string, tasks: readonly TaskRequest[]): Promise<void> {
+    const { cancelTasks } = await import('./mcp/tenant-tools.ts')
+    await cancelTasks({ env: this.#env, tenantId: this.#id, sessionId }, tasks)
   }
 
   /** Whether anybody may listen to the tenant's events. When nobody did, it is asked again after a while. */

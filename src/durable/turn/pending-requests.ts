@@ -1,12 +1,14 @@
 /** Finds what calls of the open turn wait for, and delivers results to them. */
 
-import { narrowByContributors, narrowTurn, settlePendingCall } from '#agent/loop/turn-changes.ts'
+import { continueCall, narrowByContributors, narrowTurn, settlePendingCall } from '#agent/loop/turn-changes.ts'
 import type { Authority, ContributedRights } from '#agent/core/permission/authority.ts'
 import type { ToolMessage } from '#agent/core/message.ts'
 import {
   type ApprovalRequest,
+  type ElicitationAnswer,
   type PendingRequest,
   type QuestionRequest,
+  type TaskRequest,
   waitsForPerson,
 } from '#agent/core/pending-request.ts'
 import { callerCalls, type Stage } from '#agent/core/turn.ts'
@@ -85,6 +87,46 @@ export function deliverResult(session: TurnSession, message: ToolMessage, source
 /** Delivers a person's answer to a question of the model. */
 export const deliverAnswer = (session: TurnSession, item: Question, answer: string, by: Authority): void =>
   deliverResult(session, createAnswer(item, answer), { by })
+
+/** Continues a call that waits for a server. `by`: who has answered its question; absent, nobody has. */
+export function continueWaitingCall(
+  session: TurnSession,
+  callId: string,
+  answer?: { readonly by: Authority; readonly given: ElicitationAnswer },
+): void {
+  const turn = session.store.turn()
+  session.store.save(continueCall(answer ? narrowTurn(turn, answer.by) : turn, callId, answer?.given))
+  session.store.write()
+  session.turns.resume()
+}
+
+/** The calls that wait for a server, and until when. */
+const waitingForServers = (session: TurnSession) =>
+  pendingRequests(session).filter((one) => (one.kind === 'task' || one.kind === 'question') && one.until !== undefined)
+
+const untilOf = (one: PendingPersonRequest): number => ('until' in one && one.until) || Infinity
+
+/** The tasks of servers that calls wait for. */
+export const pendingTasks = (session: TurnSession): readonly TaskRequest[] =>
+  pendingRequests(session).filter((one) => one.kind === 'task')
+
+/** When the next call that waits for a server goes on by itself. */
+export function nextServerWake(session: TurnSession): number | undefined {
+  if (!session.store.hasOpenTurn) return undefined
+  const waiting = waitingForServers(session)
+  return waiting.length ? Math.min(...waiting.map(untilOf)) : undefined
+}
+
+/** Looks at the tasks that are due, and cancels questions of servers that nobody has answered in time. */
+export function continueDueCalls(session: TurnSession, now: number): void {
+  for (const item of waitingForServers(session).filter((one) => untilOf(one) <= now)) {
+    session.store.save(
+      continueCall(session.store.turn(), item.call_id, item.kind === 'question' ? { action: 'cancel' } : undefined),
+    )
+    session.store.write()
+    session.turns.resume()
+  }
+}
 
 /** Creates the result of a question of the model. */
 export function createAnswer(item: Question, answer: string): ToolMessage {

@@ -94,7 +94,7 @@ function nestedOptions(options: DispatchOptions, signal: AbortSignal, parent: st
     resultLimits: maxLimits,
     ...(progress && { progress: { ...progress, emit: (one) => progress.emit({ ...one, parent }) } }),
     // A program gets no images: no model looks at what it reads.
-    context: { ...options.context, signal, seesImages: false },
+    context: { ...options.context, signal, seesImages: false, mayWaitFor: 'nothing' },
     // The model has not seen the files that the program reads: the record of shown files is a separate one.
     services: { ...options.services, ...(backend && { backend: Object.create(backend) as typeof backend }) },
     async permit(call, tool) {

@@ -1,5 +1,6 @@
 /** Runs the tool calls of one session in batches, and limits and stores their results. */
 
+import type { CallContext } from '#agent/core/tool.ts'
 import { historyDb } from '#db/shards/sharded-database.ts'
 import { log } from '#agent/core/log.ts'
 import { type Authority, historyReach } from '#agent/core/permission/authority.ts'
@@ -72,6 +73,7 @@ export class ToolBatches {
   readonly #services: SessionServices
   readonly #toolbox: SessionToolbox
   readonly #hints: FolderHints
+  readonly #kept = new Map<string, unknown>()
 
   constructor(options: ToolRuntimeOptions, services: SessionServices, toolbox: SessionToolbox) {
     this.#options = options
@@ -127,7 +129,7 @@ export class ToolBatches {
       services,
       permit: (call, tool) => checkPermission(call, tool, permission),
       marks,
-      context: { sessionId, authority, signal, clock, seesImages },
+      context: { sessionId, authority, signal, clock, seesImages, kept: this.#kept, ...reachOf(approvals.policy()) },
       schedule: clock.schedule,
       progress: { emit: onProgress, openRedaction: () => redactorFor(env, tenantId).stream() },
       earlierResults,
@@ -174,6 +176,10 @@ export class ToolBatches {
     return Promise.all(batch.messages().map((message) => storeToolImages(message, env.BLOBS, prefix)))
   }
 }
+
+/** Where nobody can be asked, calls wait for work alone. */
+const reachOf = ({ unattended }: ReturnType<BatchRunOptions['policy']>): Pick<CallContext, 'mayWaitFor'> =>
+  unattended === undefined ? {} : { mayWaitFor: 'work' }
 
 /** Absolute paths. For a command it is the directory where the command ended. */
 function listTouchedPaths(

@@ -1,5 +1,6 @@
 /** Describes the events of a session, one component each, for the OpenAPI document. */
 
+import { elicitationFields } from './elicitation.ts'
 import * as z from 'zod'
 import type { PublicEvent } from '#agent/core/event.ts'
 import { subagentStatuses } from '#agent/core/subagent.ts'
@@ -69,6 +70,7 @@ const descriptions: Readonly<Record<PublicEvent['type'], readonly [description: 
       question: z.string(),
       choices: z.array(z.string()),
       multi_select: z.boolean(),
+      ...elicitationFields,
     },
   ],
   'subagent.start': [

@@ -1,5 +1,6 @@
 /** Describes the events of a tenant, one component each, for the OpenAPI document. */
 
+import { elicitationFields } from './elicitation.ts'
 import * as z from 'zod'
 import { risks } from '#agent/core/permission/approval.ts'
 import type { TenantEvent } from '#durable/tenant/events/tenant-event.ts'
@@ -47,6 +48,7 @@ const descriptions: Readonly<Record<TenantEvent['type'], readonly [description: 
       question: z.string(),
       choices: z.array(z.string()),
       multi_select: z.boolean(),
+      ...elicitationFields,
     },
   ],
   'question.answered': ['A question does not wait any more.', { ...pending, question_id: z.string() }],

@@ -45,6 +45,9 @@ const changeable = {
   timeout: z.number().min(1).max(3_600),
   connect_timeout: z.number().min(1).max(300),
   supports_parallel_tool_calls: z.boolean(),
+  elicitation: z
+    .strictObject({ enabled: z.boolean().default(true), timeout: z.number().min(1).max(86_400).default(300) })
+    .describe('Whether the server may ask people, and how many seconds they have.'),
 }
 const change = z.strictObject(changeable).partial()
 const newServer = change.extend({

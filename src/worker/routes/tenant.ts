@@ -7,6 +7,8 @@ import { maskHeaders } from '#agent/core/secrets/provider-headers.ts'
 import { openHistory } from '#db/history.ts'
 import { createFindSimilar } from '#durable/tenant/recall/find-similar.ts'
 import { readDay } from '#db/search/search-query.ts'
+import { describeElicitation, type ElicitationAnswer } from '#agent/core/pending-request.ts'
+import { elicitationFields } from '../openapi/elicitation.ts'
 import { isQuestion } from '#durable/turn/pending-requests.ts'
 import { forgetSnapshot } from '#durable/tenant/tenant-snapshot.ts'
 import { tenantStub } from '#durable/platform/addresses.ts'
@@ -29,7 +31,21 @@ const questionShape = z.object({
   question: z.string(),
   choices: z.array(z.string()),
   multi_select: z.boolean(),
+  ...elicitationFields,
 })
+
+type AnswerBody = {
+  readonly answer?: string | readonly string[] | undefined
+  readonly action?: ElicitationAnswer['action'] | undefined
+  readonly content?: Readonly<Record<string, unknown>> | undefined
+}
+
+function readAnswer({ answer, action, content }: AnswerBody): string | ElicitationAnswer {
+  if ((answer === undefined) === (action === undefined))
+    throw new AppError(400, 'invalid_request', 'Give either answer or action.', { param: 'answer' })
+  if (action !== undefined) return { action, content }
+  return typeof answer === 'string' ? answer : (answer ?? []).join(', ')
+}
 
 const hitShape = z.object({
   session_id: z.string(),
@@ -157,13 +173,14 @@ export const tenantRoutes = [
     handle: async ({ env, authority, tenant, query }) => {
       const waiting = (await tenantStub(env, tenant.id).pending.list(authority)).filter(isQuestion)
       const page = pageByKey(waiting, query, ({ id }) => [0, id])
-      const data = page.data.map(({ id, session_id, run_id, question, choices, multiSelect }) => ({
+      const data = page.data.map(({ id, session_id, run_id, question, choices, multiSelect, elicitation }) => ({
         id,
         session_id,
         run_id,
         question,
         choices,
         multi_select: multiSelect,
+        ...describeElicitation(elicitation),
       }))
       return Response.json({ ...page, data })
     },
@@ -178,17 +195,20 @@ export const tenantRoutes = [
     summary: 'Answer a question',
     example: { answer: 'main' },
     body: z.strictObject({
-      answer: z.union([
-        z.string().trim().min(1).max(100_000),
-        z.array(z.string().trim().min(1).max(1_000)).min(1).max(100),
-      ]),
+      answer: z
+        .union([z.string().trim().min(1).max(100_000), z.array(z.string().trim().min(1).max(1_000)).min(1).max(100)])
+        .optional()
+        .describe('In words, or the chosen ones.'),
+      action: z.enum(['accept', 'decline', 'cancel']).optional().describe('Instead of `answer`, to an MCP server.'),
+      content: z.record(z.string(), z.unknown()).optional().describe('With `accept`: the fields of the form.'),
     }),
     responses: ok('Answered', z.object({ id: z.string(), status: z.literal('answered') })),
     handle: async ({ env, authority, tenant, param, body }) => {
       const [sessionId, request] = splitRequestId(param('id'))
-      const answer = typeof body.answer === 'string' ? body.answer : body.answer.join(', ')
+      const answer = readAnswer(body)
       const answered = await addressSession(env, tenant.id, sessionId).pending.answer(authority, request, answer)
       if (answered === undefined) throw notFound()
+      if (typeof answered === 'string') throw new AppError(400, 'invalid_request', answered, { param: 'content' })
       if (!answered) throw new AppError(409, 'conflict', 'This question has been answered, or the turn has ended.')
       return Response.json({ id: param('id'), status: 'answered' })
     },

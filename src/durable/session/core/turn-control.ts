@@ -3,6 +3,7 @@
  * Everything that changes the schedule of a session is here.
  */
 
+import { pendingTasks } from '#durable/turn/pending-requests.ts'
 import { log } from '#agent/core/log.ts'
 import type { AccessRefusal } from '#agent/core/permission/access.ts'
 import { requestStop } from '#agent/loop/turn-changes.ts'
@@ -67,6 +68,8 @@ export class TurnControl {
   stop(reason?: AccessRefusal): boolean {
     const { store, driver } = this.#session
     if (!store.hasOpenTurn) return false
+    const tasks = pendingTasks(this.#session)
+    if (tasks.length) this.#session.runInBackground(this.#session.tenant.cancelTasks(this.#session.sessionId, tasks))
     store.save(requestStop(store.turn(), reason))
     store.write()
     driver.abort()

@@ -12,7 +12,7 @@ import type { Session } from '../session.ts'
 import type { BusyMode, Submitted } from './intake.ts'
 import { continueTurn } from '#agent/loop/segment.ts'
 import { maxTurns } from '#durable/tenant/tenant-snapshot.ts'
-import { createAnswer, isApproval, isQuestion, pendingRequests } from '#durable/turn/pending-requests.ts'
+import { createAnswer, isApproval, isQuestion, pendingRequests, type Question } from '#durable/turn/pending-requests.ts'
 import { recordContribution } from '../core/contributions.ts'
 import { isPending, type PreparedDecision, withdrawApproval } from '../core/approvals.ts'
 
@@ -128,7 +128,8 @@ type Answering = Answers & {
 function answerWaiting(session: Session, answering: Answering): Submitted | undefined {
   const { store } = session
   const answers = collectAnswers(session, answering)
-  if (!answers.results.length && !answers.decisions.length && !answers.givesUp) return undefined
+  if (!answers.results.length && !answers.continued.size && !answers.decisions.length && !answers.givesUp)
+    return undefined
   const turn = narrowTurn(store.turn(), answering.options.authority)
   const { rest, ...given } = answers
   const options = answering.isCaller ? renewOptions(session, turn, answering.options) : turn.options
@@ -157,14 +158,19 @@ function collectAnswers(session: Session, answering: Answering) {
     results: [
       ...(answering.results ?? []),
       ...made.flatMap(({ denial }) => denial ?? []),
-      ...(question ? [createAnswer(question, textIn(message))] : []),
+      ...(question && !question.state ? [createAnswer(question, textIn(message))] : []),
     ],
+    continued: findContinued(question, message),
     allowed: new Map(made.filter(({ denial }) => !denial).map(({ call }) => [call.id, call.awaits.hash])),
     decisions: made.map(({ decision }) => decision),
     givesUp: isCaller || isInterrupt,
     rest,
   }
 }
+
+/** An answer to a server continues its call, which finds out whether it fits. */
+const findContinued = (question: Question | undefined, message: UserMessage | undefined): ReadonlyMap<string, string> =>
+  new Map(question?.state && message ? [[question.call_id, textIn(message)]] : [])
 
 /** A text answers the first question in every mode. */
 function findQuestion(session: Session, message: UserMessage) {

@@ -3,8 +3,15 @@
 import { RpcTarget } from 'cloudflare:workers'
 import type { ApprovalAnswer } from '#agent/core/permission/approval.ts'
 import { type Authority, holderOf } from '#agent/core/permission/authority.ts'
+import type { ElicitationAnswer } from '#agent/core/pending-request.ts'
 import { tenantStub } from '#durable/platform/addresses.ts'
-import { deliverAnswer, findPending, isQuestion, wasCalled } from '#durable/turn/pending-requests.ts'
+import {
+  continueWaitingCall,
+  deliverAnswer,
+  findPending,
+  isQuestion,
+  wasCalled,
+} from '#durable/turn/pending-requests.ts'
 import { decideApproval, type DecideResult } from '../core/approvals.ts'
 import type { SessionHost } from '../session-host.ts'
 import { parseButtonData } from '#durable/channels/pending-request-message.ts'
@@ -18,15 +25,20 @@ export class PendingSubject extends RpcTarget {
     this.#host = host
   }
 
-  /** Answers a question. False when it does not wait any more, undefined when there never was such a question. */
-  answer(authority: Authority, request: string, answer: string): Promise<boolean | undefined> {
+  /**
+   * Answers a question. False when it does not wait any more, undefined when there never was such a question, a text
+   * when the answer does not fit it.
+   */
+  answer(
+    authority: Authority,
+    request: string,
+    answer: string | ElicitationAnswer,
+  ): Promise<boolean | string | undefined> {
     return this.#host.with(authority, async (session) => {
       await session.ensureTenant()
-      const item = findPending(session, request)
-      const isAnswered = item !== undefined && isQuestion(item)
-      if (isAnswered) deliverAnswer(session, item, answer, authority)
+      const outcome = await answerQuestion(session, { authority, request, answer })
       await session.pendingList.tryPublish()
-      return isAnswered || (wasCalled(session.journal, request) ? false : undefined)
+      return outcome || (wasCalled(session.journal, request) ? false : undefined)
     })
   }
 
@@ -60,13 +72,36 @@ export class PendingSubject extends RpcTarget {
   }
 }
 
+type GivenAnswer = {
+  readonly authority: Authority
+  readonly request: string
+  readonly answer: string | ElicitationAnswer
+}
+
+async function answerQuestion(session: Session, { authority, request, answer }: GivenAnswer) {
+  const item = findPending(session, request)
+  if (item === undefined || !isQuestion(item)) return false
+  if (!item.elicitation) {
+    if (typeof answer !== 'string') return 'Give the answer: no server asks this.'
+    deliverAnswer(session, item, answer, authority)
+    return true
+  }
+  const { readElicitationAnswer } = await import('#agent/mcp/elicitation.ts')
+  const read = readElicitationAnswer(item.elicitation, typeof answer === 'string' ? { text: answer } : answer)
+  if ('error' in read) return read.error
+  // Another answer may have arrived during the wait.
+  if (!findPending(session, request)) return false
+  continueWaitingCall(session, item.call_id, { by: authority, given: read.answer })
+  return true
+}
+
 type Press = { readonly authority: Authority; readonly data: string }
 
 /** The text shown to the person who pressed, and the new text of the message, if it changes. */
 type PressAnswer = { readonly toast: string; readonly ends?: string }
 
 type PressEffects = {
-  readonly answer: (request: string, answer: string) => Promise<boolean | undefined>
+  readonly answer: (request: string, answer: string) => Promise<boolean | string | undefined>
   readonly decide: (request: string, answer: ApprovalAnswer) => Promise<string | undefined>
 }
 

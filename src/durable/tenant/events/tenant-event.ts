@@ -1,5 +1,6 @@
 /** Defines the events of a tenant by their names in the public API: what changed in any of its sessions. */
 
+import { describeElicitation } from '#agent/core/pending-request.ts'
 import type { ApprovalChoice, Risk } from '#agent/core/permission/approval.ts'
 import { listApprovalChoices } from '#agent/core/permission/approval.ts'
 import { maskSecrets, maskSecretsInValue } from '#agent/core/secrets/mask-secrets.ts'
@@ -69,7 +70,7 @@ function toAnswered({ kind, id, session_id, run_id }: PendingItem): TenantEvent 
 function toRequest(item: PendingItem): TenantEvent {
   const { id, session_id, run_id, call_id } = item
   if (item.kind === 'question') {
-    const { question, choices, multiSelect } = item
+    const { question, choices, multiSelect, elicitation } = item
     return {
       type: 'question.request',
       question_id: id,
@@ -78,6 +79,7 @@ function toRequest(item: PendingItem): TenantEvent {
       question,
       choices,
       multi_select: multiSelect,
+      ...describeElicitation(elicitation),
     }
   }
   const { tool, input, risk, reasons, rule, since } = item

@@ -9,6 +9,8 @@ import { sealForTenant } from '../secrets/tenant-seal.ts'
 import { clientSecretHeader, headerOwner } from './list-server.ts'
 import {
   defaultConfig,
+  type ElicitationConfig,
+  elicitationOf,
   type OAuthClient,
   type SealedHeader,
   type ServerConfig,
@@ -35,6 +37,7 @@ export type ServerFields = {
   readonly timeout?: number | undefined
   readonly connect_timeout?: number | undefined
   readonly supports_parallel_tool_calls?: boolean | undefined
+  readonly elicitation?: ElicitationConfig | undefined
 }
 
 /** Why a request is refused, for the answer. */
@@ -202,7 +205,7 @@ export function renderRow({
     ...((masked.length || hidden.length) && {
       headers: Object.fromEntries([...masked, ...hidden]) as Record<string, string>,
     }),
-    elicitation: { enabled: false, timeout: 300 },
+    elicitation: elicitationOf(config),
     sampling: { enabled: false },
     status: config.enabled ? state.status : ('disabled' as const),
     reason: config.enabled ? (state.reason ?? null) : null,

@@ -13,6 +13,7 @@ import {
   createNotification,
   createRequest,
   type Era,
+  type Offers,
   isKnownLegacyVersion,
   judgeProbe,
   modernVersion,
@@ -30,6 +31,8 @@ export type McpEndpoint = {
   /** From a variable of the deployment: the address may be private. */
   readonly isTrustedAddress: boolean
   readonly guardedFetch: GuardedFetch
+  /** What the server may ask for. Absent: nothing. */
+  readonly offers?: Offers
   /** The sealed token of OAuth that `headers` holds. */
   readonly sealedToken?: string
 }
@@ -58,6 +61,31 @@ export class McpFailure extends Error {
     this.code = code
     this.challenge = challenge
   }
+}
+
+/** A legacy server asks on the stream of a request, and sends its answer there afterwards. */
+export class ServerQuestion extends Error {
+  override readonly name = 'ServerQuestion'
+  readonly question: RpcMessage
+  /** Goes on with the answer, as long as this object lives. */
+  readonly answer: (result: JsonObject) => Promise<JsonObject>
+  /** Where another object of this session reads on. Undefined: nowhere. */
+  readonly place: StreamPlace | undefined
+
+  constructor(question: RpcMessage, place: StreamPlace | undefined, answer: ServerQuestion['answer']) {
+    super('The server asks something.')
+    this.question = question
+    this.place = place
+    this.answer = answer
+  }
+}
+
+/** The last event that was read of the answer to a request. */
+export type StreamPlace = {
+  readonly requestId: string | number
+  readonly eventId: string
+  readonly sessionId: string
+  readonly version: string
 }
 
 export type RequestControl = {
@@ -96,7 +124,7 @@ export async function openPeer(
 
 /** A server without session ids is remembered by an empty one. */
 async function initialize(endpoint: McpEndpoint, control: RequestControl) {
-  const hello = createInitialize(++lastId)
+  const hello = createInitialize(++lastId, undefined, endpoint.offers)
   const response = await post(endpoint, hello, createHeaders(hello, { era: 'legacy' }), control)
   if (!isJson(response)) await requireSuccess(response)
   const result = await readAnswer(response, hello, { endpoint, control, peer: undefined })
@@ -143,7 +171,14 @@ async function sendRequest(exchange: RequestExchange, ask: RpcAsk, mayRenew: boo
   const { endpoint, peer, control } = exchange
   const progressToken = control.onProgress && `p${lastId + 1}`
   const { era, version, sessionId } = peer
-  const message = createRequest({ era, version, id: ++lastId, ...ask, ...(progressToken && { progressToken }) })
+  const message = createRequest({
+    era,
+    version,
+    id: ++lastId,
+    ...ask,
+    ...(progressToken && { progressToken }),
+    offers: endpoint.offers,
+  })
   const headers = { ...createHeaders(message, { era, version, sessionId: sessionId || undefined }), ...control.headers }
   const cancel = () => cancelRequest(exchange, message)
   control.signal?.addEventListener('abort', cancel, { once: true })
@@ -279,12 +314,78 @@ async function readAnswer(response: Response, { id }: RpcMessage, exchange: Exch
     await requireSuccess(new Response(text, response))
     throw new McpFailure('transport', 'The server sent no answer to the request.')
   }
-  const handleBeside = createBesideHandler(exchange)
-  for await (const message of readEvents(response, control)) {
-    if (message.id === id && message.method === undefined) return resultOf(message, response)
-    handleBeside(message, exchange.endpoint)
+  return readOn({ ...exchange, response, id, events: readSse(response, control) })
+}
+
+type OpenStream = Exchange & {
+  readonly response: Response
+  readonly id: RpcMessage['id']
+  readonly events: AsyncGenerator<SseEvent>
+}
+
+/** Throws a `ServerQuestion` when the server asks a person. The stream stays open then. */
+async function readOn(stream: OpenStream): Promise<JsonObject> {
+  const { events, response, id, endpoint } = stream
+  const handleBeside = createBesideHandler(stream)
+  const isAnswer = (message: RpcMessage) => message.id === id && message.method === undefined
+  const isQuestion = ({ method }: RpcMessage) =>
+    method === 'elicitation/create' && endpoint.offers?.elicitation === true
+  let isKept = false
+  try {
+    for (let next = await events.next(); !next.done; next = await events.next()) {
+      const messages = parseMessages(next.value.data)
+      const last = messages.find((message) => isAnswer(message) || isQuestion(message))
+      messages.filter((message) => message !== last).forEach((message) => handleBeside(message, endpoint))
+      isKept = last !== undefined && !isAnswer(last)
+      if (last && isKept) throw askedOn(stream, last, next.value.id)
+      if (last) return resultOf(last, response)
+    }
+  } finally {
+    if (!isKept) await events.return(undefined)
   }
   throw new McpFailure('transport', 'The stream of the server ended before its answer.')
+}
+
+function askedOn(stream: OpenStream, question: RpcMessage, eventId: string | undefined): ServerQuestion {
+  const { peer, id: requestId } = stream
+  const { sessionId, version } = peer ?? {}
+  const place =
+    eventId && requestId !== undefined && sessionId && version !== undefined
+      ? { requestId, eventId, sessionId, version }
+      : undefined
+  return new ServerQuestion(question, place, async (result) => {
+    await answerQuestion(stream, question, result)
+    return readOn(stream)
+  })
+}
+
+async function answerQuestion({ endpoint, peer, control }: Exchange, { id }: RpcMessage, result: JsonObject) {
+  if (!peer || id === undefined) throw new McpFailure('transport', 'The server asked without an id.')
+  await notify(endpoint, peer, { jsonrpc: '2.0', id, result }, control)
+}
+
+/** Answers the question of a server, and reads on where another object has stopped reading. */
+export async function answerLater(
+  endpoint: McpEndpoint,
+  { question, place }: { readonly question: RpcMessage; readonly place: StreamPlace },
+  result: JsonObject,
+  control: RequestControl,
+): Promise<JsonObject> {
+  const peer: McpPeer = { era: 'legacy', version: place.version, sessionId: place.sessionId }
+  await answerQuestion({ endpoint, peer, control }, question, result)
+  const headers = {
+    ...endpoint.headers,
+    accept: 'text/event-stream',
+    'last-event-id': place.eventId,
+    'mcp-session-id': place.sessionId,
+    'mcp-protocol-version': place.version,
+  }
+  const { url, isTrustedAddress: isTrusted, guardedFetch } = endpoint
+  const { timeoutMs, signal } = control
+  const get = { url, headers, timeoutMs, signal, ports: 'service' as const, isTrusted, maxBytes: maxAnswerBytes }
+  const { response } = await send(guardedFetch, get)
+  await requireSuccess(response)
+  return readOn({ endpoint, peer, control, response, id: place.requestId, events: readSse(response, control) })
 }
 
 /** Each answer is a request. A server that asks more, or faster, gets none. */
@@ -319,15 +420,11 @@ function resultOf({ result, error }: RpcMessage, response?: Response): JsonObjec
   return result ?? {}
 }
 
-async function* readEvents(response: Response, control: RequestControl): AsyncGenerator<RpcMessage> {
-  for await (const { data } of readSse(response, control)) yield* parseMessages(data)
-}
-
-type SseEvent = { readonly event: string; readonly data: string }
+type SseEvent = { readonly event: string; readonly data: string; readonly id: string | undefined }
 
 async function* readSse(response: Response, { signal }: RequestControl): AsyncGenerator<SseEvent> {
   const found: SseEvent[] = []
-  const parser = createParser({ onEvent: ({ event = 'message', data }) => found.push({ event, data }) })
+  const parser = createParser({ onEvent: ({ event = 'message', data, id }) => found.push({ event, data, id }) })
   const decoder = new TextDecoder()
   const reader = response.body?.getReader()
   if (!reader) return

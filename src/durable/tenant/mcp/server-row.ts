@@ -36,7 +36,19 @@ export type ServerConfig = {
   readonly timeout: number
   readonly connect_timeout: number
   readonly supports_parallel_tool_calls: boolean
+  /** Absent in rows of before: the default. */
+  readonly elicitation?: ElicitationConfig | undefined
 }
+
+/** `timeout`: seconds that a person has for an answer. */
+export type ElicitationConfig = { readonly enabled: boolean; readonly timeout: number }
+
+const defaultElicitation: ElicitationConfig = { enabled: true, timeout: 300 }
+
+export const elicitationOf = ({ elicitation }: Pick<ServerConfig, 'elicitation'>): ElicitationConfig => ({
+  ...defaultElicitation,
+  ...elicitation,
+})
 
 export type ServerState = {
   readonly status: 'ready' | 'needs_auth' | 'unavailable'

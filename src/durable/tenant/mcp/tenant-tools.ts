@@ -8,19 +8,38 @@ import { BoundedMap } from '#agent/core/bounded-map.ts'
 import { log } from '#agent/core/log.ts'
 import { type Authority, systemAuthority } from '#agent/core/permission/authority.ts'
 import type { CallContext, Effect, Risk, Tool } from '#agent/core/tool.ts'
+import type { PendingRequest, TaskRequest } from '#agent/core/pending-request.ts'
 import { hash53 } from '#agent/core/hash53.ts'
 import { type CallResult, checkArguments, convertResult, failedCall, renderResource } from '#agent/mcp/call-result.ts'
 import { listHeaderValues } from '#agent/mcp/listed-tool.ts'
-import { encodeHeaderValue } from '#agent/mcp/protocol.ts'
+import { encodeHeaderValue, type RpcMessage } from '#agent/mcp/protocol.ts'
 import { maxNameChars } from '#agent/mcp/tool-names.ts'
 import { defineSchemaTool } from '#tools/define-tool.ts'
 import { deferTools, type DeferTools } from '#tools/search/defer-tools.ts'
 import { clock } from '#durable/platform/clock.ts'
+import { startDeadline } from '#durable/platform/timeout.ts'
 import { isOwnReset } from '#durable/platform/object-reset.ts'
 import type { TenantSnapshot } from '../tenant-snapshot.ts'
 import { explainSignIn, refreshServer, type ServerAccess, withCredentials } from './list-server.ts'
-import { type McpEndpoint, McpFailure, type McpPeer, openPeer, request } from './mcp-client.ts'
-import { type Catalogue, type CatalogueServer, mcpOf, type OpenedServer, type StoredTool } from './server-row.ts'
+import {
+  answerLater,
+  type McpEndpoint,
+  McpFailure,
+  type McpPeer,
+  openPeer,
+  request,
+  ServerQuestion,
+  type StreamPlace,
+} from './mcp-client.ts'
+import {
+  type Catalogue,
+  type CatalogueServer,
+  elicitationOf,
+  mcpOf,
+  type OpenedServer,
+  type StoredTool,
+} from './server-row.ts'
+import type { Answered, Finished } from './unfinished-call.ts'
 
 export type McpTools = {
   readonly version: number
@@ -121,6 +140,7 @@ function createTool(link: ServerLink, tool: StoredTool): Tool {
           listHeaderValues(tool.input_schema, input).map(([name, value]) => [name, encodeHeaderValue(value)]),
         ),
         isRepeatable: effect === 'pure',
+        isTask: tool.is_task === true,
         convert: (result) => convertResult(result, context.seesImages === true),
       }),
   })
@@ -142,13 +162,19 @@ type ServerCall = {
   readonly params: JsonObject
   readonly headers?: Readonly<Record<string, string>>
   readonly isRepeatable: boolean
+  /** A legacy server runs the tool as a task only. */
+  readonly isTask?: boolean
   readonly convert: (result: JsonObject) => CallResult
 }
 
 /** Legacy sessions belong to one session of ours and one server. They end with this isolate. */
 const peers = new BoundedMap<string, McpPeer>(2_000)
 
-async function callServer(link: ServerLink, context: CallContext, call: ServerCall): Promise<CallResult> {
+async function callServer(
+  link: ServerLink,
+  context: CallContext,
+  call: ServerCall,
+): Promise<CallResult | { readonly later: PendingRequest }> {
   const { env, tenantId, server } = link
   const { alias } = server.config
   const stub = mcpOf(env, tenantId)
@@ -158,18 +184,62 @@ async function callServer(link: ServerLink, context: CallContext, call: ServerCa
   const report = (failure?: string) => stub.report(ownAuthority(tenantId), alias, failure)
   try {
     const access = { env, tenantId, secrets: opened.secrets }
-    const result = await withCredentials(opened.server, access, (endpoint) =>
-      exchange(endpoint, opened, { link, context, call }),
-    )
+    const answered = await exchangeMore({ opened, access, link, context, call })
     const { breaker, status } = opened.server.state
     if (breaker.failures.length || status !== 'ready') await report()
-    return explainUnfinished(result) ?? call.convert(result)
+    return 'later' in answered ? answered : call.convert(answered.result)
   } catch (error) {
     if (!(error instanceof McpFailure)) throw error
     if (error.kind === 'transport' || error.kind === 'stale') await report(error.message)
     return failCall(error, link, call)
   }
 }
+
+type OpenExchange = Exchange & {
+  readonly context: CallContext
+  readonly opened: OpenedServer
+  readonly access: ServerAccess
+}
+
+/** Most calls are one request. The others ask a person, or become a task. */
+async function exchangeMore({ opened, access, link, context, call }: OpenExchange): Promise<Finished> {
+  const { server } = opened
+  const isAsking = elicitationOf(server.config).enabled && context.mayWaitFor === undefined
+  const offers = { elicitation: isAsking }
+  const ask = ({ method, params }: Pick<ServerCall, 'method' | 'params'>) =>
+    withCredentials(server, access, (endpoint) =>
+      exchange({ ...endpoint, offers }, opened, { link, context, call: { ...call, method, params } }),
+    )
+  let first: Answered | undefined
+  if (!context.continues) {
+    try {
+      first = { result: await ask(call) }
+    } catch (error) {
+      if (!(error instanceof ServerQuestion)) throw error
+      first = { asked: error }
+    }
+    if ('result' in first && isComplete(first.result)) return first
+  }
+  const { catchQuestion, finishCall } = await import('./unfinished-call.ts')
+  const later = { timeoutMs: server.config.timeout * 1_000, signal: context.signal, onProgress: context.reportProgress }
+  const unfinished = {
+    alias: server.config.alias,
+    answerTimeout: isAsking ? elicitationOf(server.config).timeout : 0,
+    call,
+    context,
+    send: (more: Pick<ServerCall, 'method' | 'params'>) => catchQuestion(ask(more)),
+    answerLater: (question: RpcMessage, place: StreamPlace, result: JsonObject) =>
+      catchQuestion(
+        withCredentials(server, access, (endpoint) =>
+          answerLater({ ...endpoint, offers }, { question, place }, result, later),
+        ),
+      ),
+  }
+  return finishCall(unfinished, first)
+}
+
+const isComplete = ({ resultType, task }: JsonObject): boolean =>
+  resultType === 'complete' || (resultType === undefined && !isJsonObject(task))
 
 async function failCall(error: McpFailure, link: ServerLink, call: ServerCall): Promise<CallResult> {
   const { alias, auth } = link.server.config
@@ -206,7 +276,13 @@ function explainRest({ server: { state, config } }: OpenedServer): string {
   return `The server ${config.alias} is unavailable since ${since}: ${state.reason ?? ''} Go on without it, or try again in a minute.`
 }
 
-type Exchange = { readonly link: ServerLink; readonly context: CallContext; readonly call: ServerCall }
+type Exchange = {
+  readonly link: ServerLink
+  readonly context: Pick<CallContext, 'sessionId' | 'signal' | 'reportProgress'>
+  readonly call: ServerCall
+}
+
+const taskTtlMs = 3_600_000
 
 /** Asks again once when the server turns out to speak another era: such a request was not accepted. */
 async function exchange(endpoint: McpEndpoint, { server }: OpenedServer, { link, context, call }: Exchange) {
@@ -218,17 +294,21 @@ async function exchange(endpoint: McpEndpoint, { server }: OpenedServer, { link,
     onProgress: context.reportProgress,
     ...(call.headers && { headers: call.headers }),
   }
-  const { method, params } = call
+  const { method } = call
   const isProbed = peers.get(key) === undefined && server.state.era === undefined
   const peer = await findPeer(key, endpoint, server.state, connectTimeout)
+  const paramsFor = ({ era }: McpPeer) =>
+    call.isTask && era === 'legacy' && method === 'tools/call'
+      ? { ...call.params, task: { ttl: taskTtlMs } }
+      : call.params
   try {
-    return await request(endpoint, peer, { method, params }, control)
+    return await request(endpoint, peer, { method, params: paramsFor(peer) }, control)
   } catch (error) {
     if (!(error instanceof McpFailure) || error.kind !== 'stale' || isProbed) throw error
     const { peer: found } = await openPeer(endpoint, { timeoutMs: connectTimeout * 1_000 })
     if (found.era === peer.era) throw error
     peers.set(key, found)
-    return request(endpoint, found, { method, params }, control)
+    return request(endpoint, found, { method, params: paramsFor(found) }, control)
   }
 }
 
@@ -245,16 +325,6 @@ async function findPeer(
   return peer
 }
 
-/** Results of the modern revision that ask for something that is not offered here. */
-function explainUnfinished({ resultType }: JsonObject): CallResult | undefined {
-  if (resultType === undefined || resultType === 'complete') return undefined
-  return failedCall(
-    resultType === 'input_required'
-      ? 'The server asks the user for more input, which is not supported yet. Give all arguments, or do it in its own page.'
-      : `The server answered with "${String(resultType)}", which is not supported yet.`,
-  )
-}
-
 function explainFailure({ kind, message }: McpFailure, { isRepeatable }: ServerCall, alias: string): string {
   if (kind === 'rpc') return message
   if (kind === 'auth') return `${message} Tell the user that the server ${alias} needs other credentials.`
@@ -262,6 +332,27 @@ function explainFailure({ kind, message }: McpFailure, { isRepeatable }: ServerC
   const outcome = isRepeatable ? '' : ' The call may have taken effect: check before you repeat it.'
   return `The server ${alias} did not answer: ${message.replace(/\.?$/, '.')}${outcome}`
 }
+
+/** Tells servers that nobody waits for their tasks any more. It is a courtesy: a server that cannot be reached goes on. */
+export async function cancelTasks(
+  { env, tenantId, sessionId }: { readonly env: Env; readonly tenantId: string; readonly sessionId: string },
+  tasks: readonly TaskRequest[],
+): Promise<void> {
+  for (const { server: alias, workId: taskId } of tasks) {
+    const opened = await mcpOf(env, tenantId).open(ownAuthority(tenantId), alias)
+    if (!opened?.isAdmitted) continue
+    const link: ServerLink = { env, tenantId, server: { ...opened.server, offered: [] } }
+    const deadline = startDeadline(cancelTimeoutMs)
+    const call = { method: 'tasks/cancel', params: { taskId }, isRepeatable: true, convert: () => failedCall('') }
+    await withCredentials(opened.server, { env, tenantId, secrets: opened.secrets }, (endpoint) =>
+      exchange(endpoint, opened, { link, context: { sessionId, signal: deadline.signal }, call }),
+    )
+      .catch((error: unknown) => log.warn('mcp.task_uncancelled', 'A task of a server was not cancelled.', { error }))
+      .finally(() => deadline.end())
+  }
+}
+
+const cancelTimeoutMs = 10_000
 
 // Resources and prompts of a server, as tools.
 
