@@ -13,6 +13,7 @@ const platforms: Readonly<Record<string, Loader>> = {
   line: async () => (await import('./line/line.ts')).line,
   messenger: async () => (await import('./meta/messenger.ts')).messenger,
   instagram: async () => (await import('./meta/instagram.ts')).instagram,
+  matrix: async () => (await import('./matrix/matrix.ts')).matrix,
   google_chat: async () => (await import('./google-chat/google-chat.ts')).googleChat,
   twilio_whatsapp: async () => (await import('./sms/twilio-whatsapp.ts')).twilioWhatsapp,
   rcs: async () => (await import('./sms/rcs.ts')).rcs,

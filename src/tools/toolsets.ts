@@ -81,6 +81,7 @@ const platforms = [
   'messenger',
   'instagram',
   'google_chat',
+  'matrix',
   'twilio_whatsapp',
   'rcs',
 ] as const

@@ -135,7 +135,9 @@ describe('a key', () => {
     for (const [path, methods] of Object.entries(json.paths as Record<string, Record<string, unknown>>))
       for (const method of Object.keys(methods)) {
         if (
-          /^\/(health|v1\/health|openapi\.json|docs|webhooks|files|oauth\/|\.well-known\/|api\/login$)/.test(path) &&
+          /^\/(health|v1\/health|openapi\.json|docs|webhooks|_matrix\/push|files|oauth\/|\.well-known\/|api\/login$)/.test(
+            path,
+          ) &&
           path !== '/health/detailed'
         )
           continue

@@ -234,6 +234,7 @@ const describePlatform = ({
   name: title,
   secrets,
   needsAddress,
+  needsUrl,
   ownSettings = [],
   poll,
   openSocket,
@@ -247,6 +248,6 @@ const describePlatform = ({
     hint,
     ...(delivery && { delivery }),
   })),
-  settings: [...(needsAddress ? ['address'] : []), ...ownSettings],
+  settings: [...(needsAddress ? ['address'] : []), ...(needsUrl ? ['url'] : []), ...ownSettings],
   guide: `/docs/${platform.replaceAll('_', '-')}.html`,
 })

@@ -6,6 +6,7 @@ import type { ApiCall } from '../../support/json-api.ts'
 import { createDiscordApi } from '../../support/discord-api.ts'
 import { createGoogleChatApi } from '../../support/google-chat-api.ts'
 import { createLineApi } from '../../support/line-api.ts'
+import { createMatrixApi } from '../../support/matrix-api.ts'
 import { createMetaApi } from '../../support/meta-api.ts'
 import { createSlackApi } from '../../support/slack-api.ts'
 import { createTelegramApi } from '../../support/telegram-api.ts'
@@ -21,6 +22,7 @@ const [discordApi, telegramApi] = [createDiscordApi(), createTelegramApi()]
 const [slackApi, smsApi, whatsappApi] = [createSlackApi(), createTwilioApi(), createWhatsappApi()]
 const [lineApi, messengerApi, instagramApi] = [createLineApi(), createMetaApi(), createMetaApi()]
 const googleChatApi = createGoogleChatApi()
+const matrixApi = createMatrixApi()
 const metaSecrets = { app_secret: 'app', verify_token: 'v' }
 const metaForged = { 'x-hub-signature-256': `sha256=${'0'.repeat(64)}` }
 const listCalls = (calls: readonly ApiCall[]) => () => calls.map(({ method, path }) => `${method} ${path}`)
@@ -106,6 +108,14 @@ const platforms: Readonly<Record<string, Platform>> = {
     tested: ['GET /v1/spaces'],
     account: 'bot-1@project.iam.gserviceaccount.com',
     forged: { authorization: 'Bearer a.b.c' },
+  },
+  matrix: {
+    secrets: { access_token: matrixApi.token },
+    settings: { url: 'https://matrix.test' },
+    calls: listCalls(matrixApi.api.calls),
+    tested: ['GET /_matrix/client/v3/account/whoami', 'POST /_matrix/client/v3/pushers/set'],
+    account: 'talaria',
+    forged: {},
   },
   messenger: {
     secrets: { ...metaSecrets, page_access_token: messengerApi.token, page_id: '101580000000001' },

@@ -107,6 +107,18 @@ export const steps: Readonly<Record<string, Steps>> = {
       'Trage danach die Webhook-Adresse in der Konfiguration der Chat API als HTTP-Endpunkt ein, mit der Zielgruppe „Project number“.',
     ],
   },
+  matrix: {
+    en: [
+      'Create an account for the bot on any homeserver, and copy its access token: Element, Settings, Help & About, Advanced.',
+      'Enter the address of the homeserver as url. The notifications are registered for you.',
+      'Invite the bot into a room without encryption.',
+    ],
+    de: [
+      'Lege auf einem Homeserver ein Konto für den Bot an und kopiere sein Access Token: Element, Einstellungen, Hilfe & Info, Erweitert.',
+      'Trage die Adresse des Homeservers als url ein. Die Benachrichtigungen werden für dich eingerichtet.',
+      'Lade den Bot in einen Raum ohne Verschlüsselung ein.',
+    ],
+  },
   twilio_whatsapp: {
     en: [
       'In the Twilio console, register a WhatsApp sender. Copy account SID and auth token, and the number of the sender.',

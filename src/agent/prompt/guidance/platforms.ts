@@ -14,6 +14,7 @@ const hints: Readonly<Record<string, string>> = {
   slack: `You write in Slack. Bold, italics, code, links and lists are shown; tables and headings are not. ${chat}`,
   whatsapp: `You write in WhatsApp. Bold, italics, code and simple lists are shown; links as plain addresses. ${chat}`,
   twilio_whatsapp: `You write in WhatsApp. Bold, italics, code and simple lists are shown; links as plain addresses. ${chat}`,
+  matrix: `You write in Matrix. Bold, italics, code, links and lists are shown; tables and headings are not. ${chat}`,
   google_chat: `You write in Google Chat. Bold, italics, code and simple lists are shown; links as plain addresses. ${chat}`,
   line: `You write in LINE. ${plain}`,
   messenger: `You write in Messenger. ${plain}`,
