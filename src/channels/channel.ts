@@ -271,6 +271,8 @@ export type ResolvedTarget =
 
 export type Registration = { readonly ok: boolean; readonly detail: string }
 
+export type Manifest = { readonly name: string; readonly mime: string; readonly bytes: Uint8Array<ArrayBuffer> }
+
 export type Channel = {
   readonly platform: string
   /** As people write it. */
@@ -347,6 +349,8 @@ export type Channel = {
   ) => Promise<FetchedMedia>
   /** Tells the platform the webhook address (or takes it back), and checks that it arrived. Never rejects. */
   readonly register?: (connection: ChannelConnection, isOn: boolean) => Promise<Registration>
+  /** The app that a person has to install at the platform, as a file. */
+  readonly manifest?: (connection: ChannelConnection, name: string) => Promise<Manifest>
   /** Checks that a chat exists and can be written to. Never rejects. */
   readonly resolveTarget: (connection: ChannelConnection, address: ChatAddress) => Promise<ResolvedTarget>
 }

@@ -66,6 +66,8 @@ export type PlatformApi = {
   /** Headers that do not prove who calls. */
   readonly commonHeaders?: Readonly<Record<string, string>>
   readonly readFailure: (body: JsonObject) => Failure
+  /** An answer with this status counts whatever its body is. */
+  readonly doneStatus?: number
   /** Absent: any 2xx with an object, and 204. */
   readonly isDone?: (body: JsonObject) => boolean
   /** For refusals: 4xx, or 2xx with a failure in the body. The first rule that applies counts, else the status. */
@@ -106,6 +108,7 @@ function readAnswer(api: PlatformApi, answer: ApiAnswer): ApiResult {
 }
 
 function isDone(api: PlatformApi, { status, body }: ApiAnswer, object: JsonObject | undefined): boolean {
+  if (status === api.doneStatus) return true
   if (status < 200 || status >= 300) return false
   return object ? (api.isDone?.(object) ?? true) : status === 204 && body === undefined
 }

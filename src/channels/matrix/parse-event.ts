@@ -5,6 +5,7 @@ import type { InboundEvent, MessageContent, Quote, Sender } from '../channel.ts'
 import { pick, pickList, pickNumber, pickText } from '../kit/pick.ts'
 import { chosenNumber } from '../text/chosen-number.ts'
 import { describeContent, unreadable } from '../text/describe-forward.ts'
+import { addLinkAddresses } from '../text/link-addresses.ts'
 
 export type MatrixRoom = {
   readonly chat: string
@@ -135,7 +136,8 @@ function parseText(event: unknown, content: unknown, hasMedia: boolean): string 
   if (kinds.has(msgtype)) return hasMedia ? captionOf(content) : describeContent('an encrypted file', body)
   if (msgtype === undefined || !body) return unreadable
   const isAnswer = pickText(relation(event), 'm.in_reply_to', 'event_id') !== undefined
-  return withAddresses(isAnswer ? withoutFallback(body) : body, pickText(content, 'formatted_body') ?? '')
+  const html = pickText(content, 'formatted_body') ?? ''
+  return addLinkAddresses(isAnswer ? withoutFallback(body) : body, html, isMention)
 }
 
 function captionOf(content: unknown): string {
@@ -153,26 +155,7 @@ function parsePoll(content: unknown): string {
   return describeContent('poll', textOf(pick(poll, 'question')), ...pickList(poll, 'answers').map(textOf))
 }
 
-/** The plain text of a link is its label. Its address follows. */
-function withAddresses(body: string, html: string): string {
-  let text = body
-  for (const [, url = '', inner = ''] of html.matchAll(
-    /<a\s[^>]{0,500}?href="([^"]{1,2000})"[^>]{0,500}>([^<]{1,500})<\/a>/g,
-  )) {
-    const [address, label] = [unescape(url), unescape(inner)]
-    if (text.includes(address) || address.startsWith('https://matrix.to/') || !text.includes(label)) continue
-    text = text.replace(label, () => `${label} (${address})`)
-  }
-  return text
-}
-
-const unescape = (text: string): string =>
-  text
-    .replaceAll('&lt;', '<')
-    .replaceAll('&gt;', '>')
-    .replaceAll('&quot;', '"')
-    .replaceAll('&#39;', "'")
-    .replaceAll('&amp;', '&')
+const isMention = (address: string): boolean => address.startsWith('https://matrix.to/')
 
 function parseMedia(content: unknown): readonly MediaReference[] {
   const kind = kinds.get(pickText(content, 'msgtype'))

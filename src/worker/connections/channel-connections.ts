@@ -1,7 +1,7 @@
 /** Creates, changes, tests and deletes the connections of a tenant to messaging platforms. */
 
 import type * as z from 'zod'
-import type { Channel, Registration, Secrets } from '#channels/channel.ts'
+import type { Channel, Manifest, Registration, Secrets } from '#channels/channel.ts'
 import { listPlatforms, loadChannel } from '#channels/channels.ts'
 import {
   channelSettings,
@@ -286,6 +286,13 @@ export async function testChannel(call: ConnectionCall): Promise<Registration> {
     await checkSocket(env, connection),
   ]
   return { ok: registration?.ok ?? true, detail: parts.filter(Boolean).join(' ') }
+}
+
+/** Undefined where the platform has no app to install. */
+export async function getManifest(call: ConnectionCall): Promise<Manifest | undefined> {
+  const connection = await getChannel(call)
+  const channel = await requirePlatform(connection.platform)
+  return channel.manifest?.(await unsealConnection(call.env, channel, connection), connection.name)
 }
 
 /** Another delivery may need secrets that the connection does not have. */
