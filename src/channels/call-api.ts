@@ -21,18 +21,25 @@ export type NoAnswer = { readonly kind: 'ambiguous'; readonly detail: string }
 export type ApiRequest = {
   readonly method: 'GET' | 'POST' | 'PATCH' | 'PUT' | 'DELETE'
   readonly headers?: Readonly<Record<string, string>>
-  readonly body?: string | FormData | URLSearchParams
+  readonly body?: string | FormData | URLSearchParams | Blob
 }
+
+type Send = (url: string, init: RequestInit) => Promise<Response>
 
 const timeoutMs = 30_000
 /** Uploads of files take longer. */
 const uploadTimeoutMs = 120_000
 
-export async function callApi(url: string, { method, headers, body }: ApiRequest): Promise<ApiAnswer | NoAnswer> {
+export async function callApi(
+  url: string,
+  { method, headers, body }: ApiRequest,
+  send: Send = fetch,
+): Promise<ApiAnswer | NoAnswer> {
+  const isUpload = body instanceof FormData || body instanceof Blob
   const timeout = new AbortController()
-  const timer = setTimeout(() => timeout.abort(), body instanceof FormData ? uploadTimeoutMs : timeoutMs)
+  const timer = setTimeout(() => timeout.abort(), isUpload ? uploadTimeoutMs : timeoutMs)
   try {
-    const response = await fetch(url, {
+    const response = await send(url, {
       method,
       headers: { ...headers },
       redirect: 'manual',
@@ -41,13 +48,25 @@ export async function callApi(url: string, { method, headers, body }: ApiRequest
     })
     const parsed: unknown = await response.json().catch(() => undefined)
     return { kind: 'answered', status: response.status, headers: response.headers, body: parsed }
-  } catch {
+  } catch (error) {
+    if (error instanceof Error && error.name === 'BlockedAddress') return blocked
     // The runtime reports a refused connection like one that broke later. The thrown error may contain the address.
     const detail = timeout.signal.aborted ? 'the platform did not answer' : 'the connection to the platform broke'
     return { kind: 'ambiguous', detail }
   } finally {
     clearTimeout(timer)
   }
+}
+
+/** Nothing was sent. */
+const blocked: ApiAnswer = {
+  kind: 'answered',
+  status: 403,
+  headers: new Headers(),
+  body: {
+    error: 'the address of the server may not be called',
+    message: 'the address of the server may not be called',
+  },
 }
 
 export const joinUrl = (base: string, path: string): string => `${base.replace(/\/{1,20}$/, '')}/${path}`

@@ -38,7 +38,13 @@ export type ChannelConnection = {
   readonly audience?: string
   /** The agent's own address on a platform whose settings name one (email). */
   readonly ownAddress?: string
-  /** Calls the API at `apiBase`. Tests and local runs replace the address, not this function. */
+  /** Chats of a self-hosted server that are direct, where its events do not say so. */
+  readonly directRooms?: readonly string[]
+  /** Which of two sites of the platform the account belongs to. */
+  readonly domain?: string
+  /** Calls the API in place of `fetch`, where a person or the platform names its address. The network guard judges it. */
+  readonly fetchApi?: (url: string, init: RequestInit) => Promise<Response>
+  /** Reads an address that an event or an answer names. Tests and local runs replace the address, not this function. */
   readonly fetchForeign: (request: ForeignRequest) => Promise<Response>
   /** Absent: the deployment has no binding for email. Rejects when the mail was not accepted. */
   readonly sendEmail?: (email: OutboundEmail) => Promise<void>
@@ -128,6 +134,8 @@ export type Lifecycle =
   | { readonly change: 'moved'; readonly to: string }
   /** The bot was added to the chat, or removed from it. */
   | { readonly change: 'added' | 'removed' }
+  /** The sender invites the bot into the chat. `join` accepts, where the sender or the chat is allowed. */
+  | { readonly change: 'invited' }
   /** The fate of a message of ours, by its platform id. `outcome` is never `sent` or `retry`. */
   | { readonly change: 'not-delivered'; readonly messageId: string; readonly outcome: SendOutcome }
 
@@ -137,9 +145,26 @@ export type Received = {
   /** Sent instead when all events are ignored. */
   readonly ignoredResponse?: Response
   readonly events: readonly InboundEvent[]
+  /** Something has arrived at the platform: `pull` fetches it. */
+  readonly isRing?: true
+  /** Makes the response from the result of a press, after that is stored. Absent: the result is sent as a message. */
+  readonly settle?: (result: PressResult) => Response
   /** Events of other accounts of the same app, which may have connections of their own. */
   readonly others?: readonly { readonly account: string; readonly events: readonly InboundEvent[] }[]
 }
+
+/** The result of a press. `ends`: the text that replaces the question; absent while it goes on. */
+export type PressResult = { readonly toast: string; readonly ends?: string }
+
+/** Events since a cursor. `hasMore`: there are further ones. */
+export type PullAnswer =
+  | {
+      readonly kind: 'pulled'
+      readonly cursor: string
+      readonly events: readonly InboundEvent[]
+      readonly hasMore?: boolean
+    }
+  | { readonly kind: 'failed'; readonly detail: string; readonly waitMs?: number; readonly isFinal?: true }
 
 /** Events that a platform has kept until it was asked. `cursor` confirms them with the next question. */
 export type PolledEvents = { readonly cursor: string; readonly events: readonly InboundEvent[] }
@@ -246,12 +271,19 @@ export type ResolvedTarget =
 
 export type Registration = { readonly ok: boolean; readonly detail: string }
 
+export type Manifest = { readonly name: string; readonly mime: string; readonly bytes: Uint8Array<ArrayBuffer> }
+
 export type Channel = {
   readonly platform: string
   /** As people write it. */
   readonly name: string
-  /** The default API address, and the variable of the deployment that replaces it. */
-  readonly apiBase: { readonly variable: string; readonly url: string }
+  /**
+   * The default API address, and the variable of the deployment that replaces it. Without a variable, calls go through
+   * the network guard.
+   */
+  readonly apiBase: { readonly variable?: string; readonly url: string }
+  /** The server is self-hosted: the setting `url` is the API address. */
+  readonly needsUrl?: true
   /** The variable of the deployment that replaces the address of the platform's login. */
   readonly loginVariable?: string
   /** The secrets that a connection needs, with the shape of each. */
@@ -265,6 +297,8 @@ export type Channel = {
   readonly needsAddress?: true
   /** Settings of a connection that only this platform reads, besides `address`. */
   readonly ownSettings?: readonly string[]
+  /** Requests end in a secret behind the address of the webhook: `/webhooks/{platform}/{id}/{secret}`. */
+  readonly hasPathSecret?: true
   /** Strangers get no pairing code: an answer would tell them that the address lives. */
   readonly ignoresStrangers?: true
   /** Writes an id of a person or a chat, as a person typed it, in the form that events have. */
@@ -281,6 +315,13 @@ export type Channel = {
    * Absent: the platform has no such call.
    */
   readonly poll?: (connection: ChannelConnection, cursor: string | undefined) => Promise<PollAnswer>
+  /**
+   * Fetches the events since a cursor. Without one it returns the present cursor and no events. Never rejects. Absent:
+   * webhooks contain the events.
+   */
+  readonly pull?: (connection: ChannelConnection, cursor: string | undefined) => Promise<PullAnswer>
+  /** Accepts an invitation. Never rejects. */
+  readonly join?: (connection: ChannelConnection, address: ChatAddress) => Promise<SendOutcome>
   /** The address of a socket on which the platform sends events, for a server that it cannot reach. Never rejects. */
   readonly openSocket?: (connection: ChannelConnection) => Promise<SocketAddress>
   /** Reads a frame of that socket. */
@@ -308,6 +349,8 @@ export type Channel = {
   ) => Promise<FetchedMedia>
   /** Tells the platform the webhook address (or takes it back), and checks that it arrived. Never rejects. */
   readonly register?: (connection: ChannelConnection, isOn: boolean) => Promise<Registration>
+  /** The app that a person has to install at the platform, as a file. */
+  readonly manifest?: (connection: ChannelConnection, name: string) => Promise<Manifest>
   /** Checks that a chat exists and can be written to. Never rejects. */
   readonly resolveTarget: (connection: ChannelConnection, address: ChatAddress) => Promise<ResolvedTarget>
 }

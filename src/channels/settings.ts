@@ -28,6 +28,15 @@ const fields = {
     .max(500)
     .nullable()
     .describe('For whom Google Chat signs: a project number or an address. null: the webhook address.'),
+  url: z
+    .url({ protocol: /^https$/ })
+    .max(500)
+    .refine((url) => !/[?#@]/.test(url), 'A url has no user, query or fragment.')
+    .transform((url) => url.replace(/\/{1,20}$/, ''))
+    .nullable()
+    .describe('The https address of a self-hosted server, such as a Matrix homeserver. null elsewhere.'),
+  direct_rooms: ids.describe('Rooms of Nextcloud Talk that are direct chats.'),
+  domain: z.enum(['feishu', 'lark']).nullable().describe('The site of a Feishu app. null: feishu.'),
   allow_users: ids,
   allow_chats: ids,
   admins: ids.describe(
@@ -102,6 +111,9 @@ const fields = {
 export const channelSettings = z.strictObject({
   address: fields.address.default(null),
   audience: fields.audience.default(null),
+  url: fields.url.default(null),
+  direct_rooms: fields.direct_rooms.default([]),
+  domain: fields.domain.default(null),
   allow_users: fields.allow_users.default([]),
   allow_chats: fields.allow_chats.default([]),
   admins: fields.admins.default([]),

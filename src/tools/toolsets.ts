@@ -81,6 +81,11 @@ const platforms = [
   'messenger',
   'instagram',
   'google_chat',
+  'teams',
+  'nextcloud_talk',
+  'zulip',
+  'rocketchat',
+  'matrix',
   'twilio_whatsapp',
   'rcs',
 ] as const

@@ -115,7 +115,11 @@ const routes: readonly (readonly [Way | { readonly reason: string }, readonly st
   ],
   [
     none('the sender acts with the rights of who created the webhook or of a person of the chat'),
-    ['POST /webhooks/{platform}/{connection}'],
+    [
+      'POST /webhooks/{platform}/{connection}',
+      'POST /webhooks/{platform}/{connection}/{secret}',
+      'POST /_matrix/push/v1/notify',
+    ],
   ],
   [none('its tools are routes of this list, called with the rights of the key'), ['POST /mcp']],
   [

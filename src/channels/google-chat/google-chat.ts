@@ -7,8 +7,8 @@ import { parseJson } from '#agent/core/parse-json.ts'
 import { callApi, classifyStatus, joinUrl } from '../call-api.ts'
 import type { Channel, ChannelConnection, ChatAddress, OutboundMessage, ResolvedTarget } from '../channel.ts'
 import { fetchMediaFrom } from '../fetch-media.ts'
-import { type ApiResult, defineApi, failedMedia, type PlatformRequest, resolveBy, sentOutcome } from '../kit/api.ts'
-import { defineAppToken, type TokenAnswer } from '../kit/app-token.ts'
+import { defineApi, failedMedia, resolveBy, sentOutcome } from '../kit/api.ts'
+import { defineAppToken, type TokenAnswer, withAppToken } from '../kit/app-token.ts'
 import { defineDialect } from '../kit/dialect.ts'
 import { jwt } from '../kit/jwt.ts'
 import { pick, pickNumber, pickText } from '../kit/pick.ts'
@@ -91,16 +91,7 @@ const call = defineApi({
   ],
 })
 
-/** A refused token is renewed once. */
-async function callChat(connection: ChannelConnection, request: PlatformRequest): Promise<ApiResult> {
-  const first = await getToken(connection)
-  if ('outcome' in first) return { kind: 'failed', outcome: first.outcome }
-  const withToken = (token: string) => call(connection, { ...request, headers: { authorization: `Bearer ${token}` } })
-  const answer = await withToken(first.token)
-  if (answer.kind === 'done' || answer.status !== 401) return answer
-  const next = await getToken(connection, first.token)
-  return 'outcome' in next ? { kind: 'failed', outcome: next.outcome } : withToken(next.token)
-}
+const callChat = withAppToken(getToken, call)
 
 export const googleChat: Channel = {
   platform: 'google_chat',

@@ -50,8 +50,8 @@ export type ApiResult =
 export type PlatformRequest = {
   readonly method: ApiRequest['method']
   readonly path: string
-  /** An object is sent as JSON. */
-  readonly body?: object | FormData | URLSearchParams
+  /** An object is sent as JSON, a `Blob` as its bytes. */
+  readonly body?: object | FormData | URLSearchParams | Blob
   readonly headers?: Readonly<Record<string, string>>
   /** The address has a token of its own: the connection's secrets are not sent. */
   readonly isAnonymous?: true
@@ -66,6 +66,8 @@ export type PlatformApi = {
   /** Headers that do not prove who calls. */
   readonly commonHeaders?: Readonly<Record<string, string>>
   readonly readFailure: (body: JsonObject) => Failure
+  /** An answer with this status counts whatever its body is. */
+  readonly doneStatus?: number
   /** Absent: any 2xx with an object, and 204. */
   readonly isDone?: (body: JsonObject) => boolean
   /** For refusals: 4xx, or 2xx with a failure in the body. The first rule that applies counts, else the status. */
@@ -77,10 +79,10 @@ export type PlatformCall = (connection: ChannelConnection, request: PlatformRequ
 export const defineApi =
   (api: PlatformApi): PlatformCall =>
   async (connection, { method, path, body, headers, isAnonymous, base = connection.apiBase }) => {
-    const isForm = body instanceof FormData || body instanceof URLSearchParams
-    const content = isForm || body === undefined ? body : JSON.stringify(body)
+    const isSentAsIs = body instanceof FormData || body instanceof URLSearchParams || body instanceof Blob
+    const content = isSentAsIs || body === undefined ? body : JSON.stringify(body)
     const prefix = api.prefix?.(connection) ?? ''
-    const answer = await callApi(joinUrl(base, prefix + path), {
+    const request = {
       method,
       headers: {
         ...api.commonHeaders,
@@ -89,7 +91,8 @@ export const defineApi =
         ...headers,
       },
       ...(content !== undefined && { body: content }),
-    })
+    }
+    const answer = await callApi(joinUrl(base, prefix + path), request, connection.fetchApi)
     return answer.kind === 'ambiguous' ? { kind: 'failed', outcome: answer } : readAnswer(api, answer)
   }
 
@@ -105,6 +108,7 @@ function readAnswer(api: PlatformApi, answer: ApiAnswer): ApiResult {
 }
 
 function isDone(api: PlatformApi, { status, body }: ApiAnswer, object: JsonObject | undefined): boolean {
+  if (status === api.doneStatus) return true
   if (status < 200 || status >= 300) return false
   return object ? (api.isDone?.(object) ?? true) : status === 204 && body === undefined
 }

@@ -4,6 +4,7 @@ import { BoundedMap } from '#agent/core/bounded-map.ts'
 import { sha256Hex } from '#durable/platform/hash.ts'
 import type { FailedOutcome } from '../call-api.ts'
 import type { ChannelConnection } from '../channel.ts'
+import type { PlatformCall } from './api.ts'
 
 export type TokenAnswer =
   | { readonly kind: 'granted'; readonly token: string; readonly lifetimeSeconds: number }
@@ -21,6 +22,20 @@ export type GetAppToken = (
   connection: ChannelConnection,
   refused?: string,
 ) => Promise<{ readonly token: string } | { readonly outcome: FailedOutcome }>
+
+/** Calls an API with the token of the app. A refused token is renewed once. */
+export const withAppToken =
+  (getToken: GetAppToken, call: PlatformCall): PlatformCall =>
+  async (connection, request) => {
+    const first = await getToken(connection)
+    if ('outcome' in first) return { kind: 'failed', outcome: first.outcome }
+    const callWith = (token: string) =>
+      call(connection, { ...request, headers: { ...request.headers, authorization: `Bearer ${token}` } })
+    const answer = await callWith(first.token)
+    if (answer.kind === 'done' || answer.status !== 401) return answer
+    const next = await getToken(connection, first.token)
+    return 'outcome' in next ? { kind: 'failed', outcome: next.outcome } : callWith(next.token)
+  }
 
 /** `refused`: a token that the platform did not accept. */
 export function defineAppToken({ secret, request }: TokenSource): GetAppToken {

@@ -15,13 +15,15 @@ type JwtRule = {
   readonly issuers: readonly string[]
   readonly audience: string
   readonly keysUrl: string
+  /** The key must be published for this use, where its platform signs for several. */
+  readonly endorsement?: string
   /** Further claims that must hold. */
   readonly accepts?: (claims: JsonObject) => boolean
 }
 
 type JwtProof = {
   readonly token: (request: InboundRequest) => string | undefined
-  readonly rule: (connection: ChannelConnection) => JwtRule
+  readonly rule: (connection: ChannelConnection, request: InboundRequest) => JwtRule
 }
 
 const toleranceSeconds = 300
@@ -39,18 +41,18 @@ export const jwt =
     const token = find(request) ?? ''
     // Without secrets the connection belongs to nobody.
     if (!Object.keys(connection.secrets).length || token.length > maxTokenChars) return false
-    const rule = ruleOf(connection)
-    const claims = await verifySignature(token, rule.keysUrl)
+    const rule = ruleOf(connection, request)
+    const claims = await verifySignature(token, rule)
     return claims !== undefined && holds(claims, rule, request.receivedAt / 1_000) && (rule.accepts?.(claims) ?? true)
   }
 
 /** The claims of a token whose signature is right. */
-async function verifySignature(token: string, keysUrl: string): Promise<JsonObject | undefined> {
+async function verifySignature(token: string, rule: JwtRule): Promise<JsonObject | undefined> {
   const [, header = '', payload = '', signature = ''] = /^([\w-]+)\.([\w-]+)\.([\w-]+)$/.exec(token) ?? []
   const [head, claims] = [parsePart(header), parsePart(payload)]
   const kid = pickText(head, 'kid')
   if (pick(head, 'alg') !== 'RS256' || kid === undefined || !isJsonObject(claims)) return undefined
-  const jwk = await findKey(keysUrl, kid)
+  const jwk = await findKey(rule, kid)
   if (!jwk) return undefined
   try {
     const key = await crypto.subtle.importKey('jwk', jwk, algorithm, false, ['verify'])
@@ -80,8 +82,9 @@ function holds(claims: JsonObject, { issuers, audience }: JwtRule, now: number):
 }
 
 /** A key for RS256 signatures, without its uses: importing it names them. */
-async function findKey(url: string, kid: string): Promise<JsonWebKey | undefined> {
-  const found = (await getKeys(url, kid)).find((key) => key['kid'] === kid)
+async function findKey({ keysUrl, endorsement }: JwtRule, kid: string): Promise<JsonWebKey | undefined> {
+  const found = (await getKeys(keysUrl, kid)).find((key) => key['kid'] === kid)
+  if (endorsement !== undefined && !pickList(found, 'endorsements').includes(endorsement)) return undefined
   const [kty, n, e] = [pickText(found, 'kty'), pickText(found, 'n'), pickText(found, 'e')]
   return kty === 'RSA' && n !== undefined && e !== undefined ? { kty, n, e } : undefined
 }

@@ -68,6 +68,12 @@ export const slack: Channel = {
   },
   fetchMedia,
   resolveTarget,
+  manifest: async ({ webhookUrl, secrets }, name) => {
+    const { buildSlackManifest } = await import('./manifest.ts')
+    const manifest = buildSlackManifest({ name, webhookUrl, isSocket: secrets['app_token'] !== undefined })
+    const bytes = new TextEncoder().encode(JSON.stringify(manifest, null, 2))
+    return { name: 'slack-manifest.json', mime: 'application/json', bytes: Uint8Array.from(bytes) }
+  },
 }
 
 const stringOf = (value: unknown): string => (typeof value === 'string' ? value : '')

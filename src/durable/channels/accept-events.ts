@@ -7,7 +7,7 @@ import { historyDb } from '#db/shards/sharded-database.ts'
 import { log } from '#agent/core/log.ts'
 import type { MediaReference } from '#agent/core/media/media-reference.ts'
 import { type Authority, chatName, hasScope, systemAuthority } from '#agent/core/permission/authority.ts'
-import type { BotAccount, ChatAddress, InboundEvent, MessageContent } from '#channels/channel.ts'
+import type { BotAccount, ChatAddress, InboundEvent, MessageContent, PressResult } from '#channels/channel.ts'
 import { classifyEvent, type EventClass, stripMention } from '#channels/classify-event.ts'
 import { withMediaNames } from '#channels/text/describe-media.ts'
 import { renderContextLine } from '#channels/text/quote-person.ts'
@@ -40,6 +40,8 @@ export type AcceptContext = {
   readonly env: Env
   readonly requestId?: string
   readonly runInBackground: (work: Promise<unknown>) => void
+  /** Shows the result of a press within the response. Absent: it is sent as a message. */
+  readonly settle?: (result: PressResult) => void
 }
 
 type PressEvent = Extract<InboundEvent, { kind: 'press' }>
@@ -72,7 +74,7 @@ async function acceptEvent(
   const { settings, account } = connection
   const named = classifyEvent(received, settings, account)
   const event = await resolveSender(context.env, connection, received, named === 'ignore')
-  if (event.kind === 'lifecycle') {
+  if (event.kind === 'lifecycle' && event.change !== 'invited') {
     await acceptLifecycle(context.env, connection, event)
     return true
   }
@@ -81,8 +83,17 @@ async function acceptEvent(
   const isPaired = known === 'ignore' && (await checkPairing(context, connection, event))
   const first = isPaired ? 'accept' : known
   if (first === 'ignore') return false
+  if (event.kind === 'lifecycle') return joinChat(connection, event.address)
   if (event.kind !== 'press') return acceptText(context, connection, { event, first })
   await acceptPress(context, connection, event)
+  return true
+}
+
+/** Rejects while the platform does not answer, so that the invitation comes again. */
+async function joinChat(connection: LoadedConnection, address: ChatAddress): Promise<boolean> {
+  const joined = await connection.channel.join?.(connection, address)
+  if (joined?.kind === 'retry' || joined?.kind === 'ambiguous')
+    throw new Error(`An invitation could not be accepted: ${joined.detail}`)
   return true
 }
 
@@ -210,7 +221,7 @@ const listRules = (settings: LoadedConnection['settings']) => ({
 async function checkPairing(
   { env, runInBackground }: AcceptContext,
   connection: LoadedConnection,
-  event: Exclude<InboundEvent, { kind: 'lifecycle' }>,
+  event: InboundEvent,
 ): Promise<boolean> {
   const { channel, tenantId } = connection
   if (event.isGroup) return false
@@ -250,7 +261,9 @@ async function acceptPress(context: AcceptContext, connection: LoadedConnection,
   const origin = getOrigin(connection, event, ownerOfButton(event.data) ?? person)
   const session = sessionStub(env, tenantId, await getSessionId(origin, settings))
   const answer = await session.pending.press(authority, event.data)
-  const shown = showPressAnswer(connection, event, answer ?? { toast: 'Expired: there is no such session any more.' })
+  const result = answer ?? { toast: 'Expired: there is no such session any more.' }
+  if (context.settle) return context.settle(result)
+  const shown = showPressAnswer(connection, event, result)
   runInBackground(
     shown.catch((error: unknown) =>
       log.warn('channel.press_unanswered', 'A button press was not answered.', { error, tenant_id: tenantId }),
@@ -261,7 +274,7 @@ async function acceptPress(context: AcceptContext, connection: LoadedConnection,
 async function showPressAnswer(
   connection: LoadedConnection,
   { key, pressId, messageId, address, replyHandle }: PressEvent,
-  { toast, ends }: { readonly toast: string; readonly ends?: string },
+  { toast, ends }: PressResult,
 ): Promise<void> {
   const { channel } = connection
   const to = { address, ...(replyHandle && { replyHandle }) }
@@ -292,7 +305,9 @@ async function isExpected(env: Env, connection: LoadedConnection, sent: Sent): P
   const isReply = channel.capabilities.answersInThreads === true && event.address.thread !== undefined
   if (!isReply && !canAnswer(event)) return false
   const sessionId = await getSessionId(getOrigin(connection, event, person), settings)
-  if (!isReply) return tenantStub(env, tenantId).pending.hasQuestionFor(authority, sessionId, person)
+  // Without buttons, a number also decides an approval.
+  const isNumber = !channel.capabilities.buttons && /^\s*[1-9]\s*$/.test(event.text)
+  if (!isReply) return tenantStub(env, tenantId).pending.hasQuestionFor(authority, sessionId, person, isNumber)
   return (await sessionStub(env, tenantId, sessionId).info.get(authority)) !== undefined
 }
 

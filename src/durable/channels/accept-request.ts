@@ -6,8 +6,9 @@
 
 import { fullAccess } from '#agent/core/permission/access.ts'
 import { parseCommand } from '#agent/policy/slash-command/parse-command.ts'
-import type { InboundEvent, InboundRequest } from '#channels/channel.ts'
+import type { InboundEvent, InboundRequest, PressResult } from '#channels/channel.ts'
 import { stripMention } from '#channels/classify-event.ts'
+import { connectionStub } from '#durable/platform/addresses.ts'
 import { fetchTenantSnapshot } from '#durable/tenant/tenant-snapshot.ts'
 import { type AcceptContext, acceptEvents } from './accept-events.ts'
 import { listCommands, getPerson, resolveSender } from './gateway.ts'
@@ -19,13 +20,22 @@ export async function acceptRequest(
   connection: LoadedConnection,
   request: InboundRequest,
 ): Promise<Response> {
-  const { response, ignoredResponse, events, others } = await connection.channel.receive(request, connection)
-  const accepted = await acceptReceived(context, connection, events)
+  const received = await connection.channel.receive(request, connection)
+  const { response, ignoredResponse, events, others, settle, isRing } = received
+  let settled: Response | undefined
+  const settling = settle && { settle: (result: PressResult) => void (settled = settle(result)) }
+  const accepted = await acceptReceived({ ...context, ...settling }, connection, events)
+  if (isRing) await ring(context.env, connection)
   if (others?.length) {
     const { acceptOthers } = await import('./accept-others.ts')
     await acceptOthers(context, connection, others)
   }
-  return (accepted ? response : (ignoredResponse ?? response)) ?? new Response(null, { status: 200 })
+  return settled ?? (accepted ? response : (ignoredResponse ?? response)) ?? new Response(null, { status: 200 })
+}
+
+/** The object of the connection fetches the events. It stores the ring first. */
+async function ring(env: Env, { id, tenantId }: LoadedConnection): Promise<void> {
+  await connectionStub(env, tenantId, id)?.ring({ id, tenantId })
 }
 
 /** Accepts events that are proven to come from the platform. Returns how many were not ignored. */

@@ -1,6 +1,6 @@
 /**
  * Defines the Durable Object that receives the messages of a connection whose platform does not send them by webhook: it
- * keeps a socket (Slack), asks for them (Telegram), or has its socket in an object that several bots share (Discord). The
+ * keeps a socket (Slack), asks for them (Telegram), fetches them when the platform rings (Matrix), or has its socket in an object that several bots share (Discord). The
  * code of each is loaded with its first use.
  */
 
@@ -14,9 +14,10 @@ import type { GatewayBots, GatewayPlace } from './gateway-bots.ts'
 import type { ReceivingBy } from './keep-socket.ts'
 import type { EventSocket } from './event-socket.ts'
 import type { ReceiverOwner } from './receiver.ts'
+import type { EventPuller } from './event-puller.ts'
 import type { UpdatePoller } from './update-poller.ts'
 
-type Receiver = GatewayPlace | EventSocket | UpdatePoller
+type Receiver = GatewayPlace | EventSocket | UpdatePoller | EventPuller
 
 type StartedConnection = { readonly id: string; readonly tenantId: string; readonly by?: ReceivingBy }
 
@@ -32,6 +33,14 @@ export class ConnectionDO extends DurableObject<Env> {
   /** Receives until `stop`. `by` never changes for a connection; absent from code before polling. */
   async start({ by, ...owner }: StartedConnection): Promise<void> {
     await this.#logged(async () => (await this.#load(by)).start(owner))
+  }
+
+  /** The platform has events for the connection. */
+  async ring(owner: ReceiverOwner): Promise<void> {
+    await this.#logged(async () => {
+      const receiver = await this.#load('pull')
+      if ('ring' in receiver) await receiver.ring(owner)
+    })
   }
 
   async stop(): Promise<void> {
@@ -83,6 +92,7 @@ export class ConnectionDO extends DurableObject<Env> {
     if (by === 'gateway') return new (await import('./gateway-bots.ts')).GatewayPlace(this.ctx, this.env)
     this.ctx.storage.kv.put('by', by)
     if (by === 'socket') return new (await import('./event-socket.ts')).EventSocket(this.ctx, this.env)
+    if (by === 'pull') return new (await import('./event-puller.ts')).EventPuller(this.ctx, this.env)
     return new (await import('./update-poller.ts')).UpdatePoller(this.ctx, this.env)
   }
 }

@@ -1,5 +1,6 @@
 /** Starts and stops the object that receives for a connection whose platform does not call a webhook. */
 
+import { loadChannel } from '#channels/channels.ts'
 import { channelSettings } from '#channels/settings.ts'
 import { connectionStub } from '#durable/platform/addresses.ts'
 
@@ -11,10 +12,11 @@ type SocketConnection = {
   readonly settings: unknown
 }
 
-export type ReceivingBy = 'gateway' | 'polling' | 'socket'
+export type ReceivingBy = 'gateway' | 'polling' | 'socket' | 'pull'
 
-const receivingBy = ({ platform, settings }: SocketConnection): ReceivingBy | undefined => {
+const receivingBy = async ({ platform, settings }: SocketConnection): Promise<ReceivingBy | undefined> => {
   if (platform === 'discord') return 'gateway'
+  if ((await loadChannel(platform))?.pull) return 'pull'
   const { delivery } = channelSettings.parse(settings)
   return delivery === 'webhook' ? undefined : delivery
 }
@@ -22,7 +24,7 @@ const receivingBy = ({ platform, settings }: SocketConnection): ReceivingBy | un
 /** Does nothing for other connections, and without the binding: then only webhooks arrive. */
 export async function keepSocket(env: Env, connection: SocketConnection): Promise<void> {
   const { id, tenantId, status } = connection
-  const by = receivingBy(connection)
+  const by = await receivingBy(connection)
   const object = by && connectionStub(env, tenantId, id)
   if (!object) return
   // A paused bot that receives by itself hears the command that ends the pause.
@@ -39,12 +41,13 @@ const stateNames: Readonly<Record<ReceivingBy, string>> = {
   gateway: 'The gateway',
   polling: 'Messages are asked for',
   socket: 'The socket',
+  pull: 'Messages are fetched',
 }
 
 /** Describes in words how messages arrive, and starts again what was given up. */
 export async function checkSocket(env: Env, connection: SocketConnection): Promise<string | undefined> {
   const { id, tenantId, status } = connection
-  const by = receivingBy(connection)
+  const by = await receivingBy(connection)
   const object = connectionStub(env, tenantId, id)
   if (!by || !object || status !== 'active') return undefined
   const socket = await object.getStatus()

@@ -176,6 +176,7 @@ export const repeatableTenantCalls: RepeatableCalls = {
 /** Starting and stopping replace the state of the socket. */
 export const repeatableConnectionCalls: RepeatableCalls = listCalls([
   'start',
+  'ring',
   'stop',
   'getStatus',
   'admitBot',

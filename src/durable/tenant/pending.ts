@@ -40,9 +40,9 @@ export class TenantPending extends TenantPart {
   }
 
   /** Whether a question of the session waits for this person of its chat. */
-  hasQuestionFor(authority: Authority, sessionId: string, person: string): boolean {
+  hasQuestionFor(authority: Authority, sessionId: string, person: string, isNumber = false): boolean {
     this.requireOwn(authority)
-    return this.#of(sessionId).some((item) => item.kind === 'question' && item.person === person)
+    return this.#of(sessionId).some((item) => (isNumber || item.kind === 'question') && item.person === person)
   }
 
   list(authority: Authority): PendingItem[] {

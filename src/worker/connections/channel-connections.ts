@@ -1,7 +1,7 @@
 /** Creates, changes, tests and deletes the connections of a tenant to messaging platforms. */
 
 import type * as z from 'zod'
-import type { Channel, Registration, Secrets } from '#channels/channel.ts'
+import type { Channel, Manifest, Registration, Secrets } from '#channels/channel.ts'
 import { listPlatforms, loadChannel } from '#channels/channels.ts'
 import {
   channelSettings,
@@ -27,6 +27,7 @@ import { requireEncryptionKey } from '../secrets/require-encryption-key.ts'
 import { requireFound } from '../sessions.ts'
 import { type ConnectionCall, connectionsOf, createWebhookUrl, newConnectionId } from './connection-routes.ts'
 import { toHex } from '#durable/platform/hash.ts'
+import { createTenantAddressGuard } from '#durable/tenant/tenant-fetch.ts'
 import { chooseDelivery } from './choose-delivery.ts'
 
 type NewChannel = {
@@ -69,6 +70,28 @@ async function requireAddress(
     'settings.address',
     `The address is not assigned to this tenant. The operator assigns it: PATCH /api/admin/tenants/${tenant.id} {"mail": ["${address}"]}.`,
   )
+}
+
+/** The guard judges it again at each call: a name may lead elsewhere later. */
+async function requireUrl(
+  { env, tenant }: ConnectionCall,
+  { platform, needsUrl }: Channel,
+  { url }: ChannelSettings,
+): Promise<void> {
+  if (!needsUrl) {
+    if (url !== null) throw invalid(`${platform} has no setting url.`, 'settings.url')
+    return
+  }
+  if (url === null) throw invalid(`${platform} needs settings.url: the address of the server.`, 'settings.url')
+  const reason = await createTenantAddressGuard(env, tenant.id, (work) => void work).check(url)
+  if (reason !== undefined)
+    throw new AppError(400, 'blocked_url', `The server may not be called: ${reason}.`, { param: 'settings.url' })
+}
+
+/** A doorbell without the object that fetches would lose every message. */
+function requireReceiver({ env }: ConnectionCall, { platform, pull }: Channel): void {
+  if (pull && !env.CONNECTION)
+    throw invalid(`${platform} needs the binding CONNECTION, which fetches its messages.`, 'platform')
 }
 
 /** Mail to an address belongs to one connection. The index decides, so that of two requests one is refused. */
@@ -128,6 +151,8 @@ export async function createChannel(
   })
   requireChannelPolicy(call, undefined, settings)
   await requireAddress(call, channel, settings)
+  await requireUrl(call, channel, settings)
+  requireReceiver(call, channel)
   const generated = generateSecrets(channel, given)
   const secrets = validateSecrets(channel, { ...given, ...generated }, settings.delivery)
   requireEncryptionKey(env)
@@ -142,8 +167,10 @@ export async function createChannel(
     account: null,
   }
   await connectionsOf(call).create(connection).catch(refuseTakenAddress)
+  // The object has its cursor before the platform rings.
+  if (channel.pull) await keepSocket(env, connection)
   const registration = await register(env, connection, true)
-  await keepSocket(env, connection)
+  if (!channel.pull) await keepSocket(env, connection)
   return { connection, generated, registration }
 }
 
@@ -157,6 +184,7 @@ export async function updateChannel(
   const changes = { ...more, ...(written && { settings: await normalizeChange(platform, written) }) }
   const before = channelSettings.parse(settings)
   if (changes.settings) await requireSettings(call, { platform, before, change: changes.settings, webhookUrl })
+  requireSecretsOfUrl({ before: before.url, after: changes.settings?.url }, given, await requirePlatform(platform))
   const isMoved = changes.settings?.delivery !== undefined && changes.settings.delivery !== before.delivery
   const write = (change: ConnectionChange) => connectionsOf(call).update(param('id'), change).catch(refuseTakenAddress)
   if (!given) {
@@ -176,6 +204,19 @@ export async function updateChannel(
   })
   forgetConnection(connection.id)
   return receiveAnew(env, connection, isMoved)
+}
+
+/** A token goes to the server that it belongs to, and to no other. */
+function requireSecretsOfUrl(
+  { before, after }: { readonly before: string | null; readonly after: string | null | undefined },
+  given: Secrets = {},
+  { secrets }: Channel,
+): void {
+  if (after === undefined || before === null || after === null || new URL(after).origin === new URL(before).origin)
+    return
+  const missing = Object.keys(secrets).find((name) => secrets[name]?.for === undefined && !Object.hasOwn(given, name))
+  if (missing !== undefined)
+    throw invalid('Another server needs its own secrets: give all of them.', `secrets.${missing}`)
 }
 
 /** Ends one way of receiving before the other begins: a platform delivers by one of them. */
@@ -208,6 +249,7 @@ async function requireSettings(
   if (change.delivery !== undefined && change.delivery !== before.delivery)
     requireDelivery(call, await requirePlatform(platform), { webhookUrl, delivery: change.delivery })
   if (after.address !== before.address) await requireAddress(call, await requirePlatform(platform), after)
+  if (after.url !== before.url) await requireUrl(call, await requirePlatform(platform), after)
 }
 
 export async function setChannelStatus(call: ConnectionCall, status: Connection['status']): Promise<Connection> {
@@ -244,6 +286,13 @@ export async function testChannel(call: ConnectionCall): Promise<Registration> {
     await checkSocket(env, connection),
   ]
   return { ok: registration?.ok ?? true, detail: parts.filter(Boolean).join(' ') }
+}
+
+/** Undefined where the platform has no app to install. */
+export async function getManifest(call: ConnectionCall): Promise<Manifest | undefined> {
+  const connection = await getChannel(call)
+  const channel = await requirePlatform(connection.platform)
+  return channel.manifest?.(await unsealConnection(call.env, channel, connection), connection.name)
 }
 
 /** Another delivery may need secrets that the connection does not have. */

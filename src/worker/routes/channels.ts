@@ -9,11 +9,14 @@ import {
   createChannel,
   deleteChannel,
   getChannel,
+  getManifest,
   setChannelStatus,
   testChannel,
   updateChannel,
 } from '../connections/channel-connections.ts'
 import { listConnections } from '../connections/connection-page.ts'
+import { respondWithFile } from '../files/file-response.ts'
+import { requireFound } from '../sessions.ts'
 import { statusRoutes } from '../connections/connection-routes.ts'
 import { route } from '../route.ts'
 import { created, listOf, ok, pageQuery } from '../shapes.ts'
@@ -212,6 +215,20 @@ export const channelRoutes = [
     responses: ok('The result of the check', z.object({ ok: z.boolean(), detail: z.string() })),
     handle: async (call) => Response.json(await testChannel(call)),
   }),
+  route({
+    method: 'get',
+    path: '/api/channels/:id/manifest',
+    id: 'getChannelManifest',
+    params: { id: channelParam },
+    scope: 'read',
+    tag,
+    summary: 'The app to install at the platform: a zip file for Teams, JSON for Slack',
+    responses: { 200: { description: 'The app', type: 'application/octet-stream' } },
+    handle: async (call) => {
+      const { bytes, mime, name: file } = requireFound(await getManifest(call))
+      return respondWithFile(bytes, mime, file)
+    },
+  }),
   ...statusRoutes({
     path: '/api/channels/:id',
     name: 'Channel',
@@ -234,6 +251,7 @@ const describePlatform = ({
   name: title,
   secrets,
   needsAddress,
+  needsUrl,
   ownSettings = [],
   poll,
   openSocket,
@@ -247,6 +265,6 @@ const describePlatform = ({
     hint,
     ...(delivery && { delivery }),
   })),
-  settings: [...(needsAddress ? ['address'] : []), ...ownSettings],
+  settings: [...(needsAddress ? ['address'] : []), ...(needsUrl ? ['url'] : []), ...ownSettings],
   guide: `/docs/${platform.replaceAll('_', '-')}.html`,
 })

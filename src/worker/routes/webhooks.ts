@@ -4,19 +4,22 @@
  * any response but 2xx makes the platform deliver again.
  */
 
+import type { InboundRequest } from '#channels/channel.ts'
 import { webhookPlatform } from '#db/channel-connections.ts'
 import { SessionUnavailable } from '#durable/channels/accept-events.ts'
 import { acceptRequest } from '#durable/channels/accept-request.ts'
-import { loadConnection } from '#durable/tenant/channels/connection.ts'
+import { type LoadedConnection, loadConnection } from '#durable/tenant/channels/connection.ts'
 import { readBytes } from '../input/body.ts'
 import { AppError, notFound } from '../errors.ts'
 import type { OpenRoute, RequestContext } from '../route.ts'
-import { channelParam, platformParam } from '../openapi/path-params.ts'
+import { channelParam, pathSecretParam, platformParam } from '../openapi/path-params.ts'
 
-const maxBytes = 1024 * 1024
+export const maxBytes = 1024 * 1024
 /** Ids of generic webhooks begin with `wh_`. */
-const connectionId = /^(?!wh_)[A-Za-z0-9_]{1,100}$/
+export const connectionId = /^(?!wh_)[A-Za-z0-9_]{1,100}$/
 const path = '/webhooks/:platform/:connection'
+const secretPath = `${path}/:secret`
+const pushPath = '/_matrix/push/v1/notify'
 
 export const webhookRoutes: readonly OpenRoute[] = [
   {
@@ -55,7 +58,44 @@ export const webhookRoutes: readonly OpenRoute[] = [
     },
     mount: (app) => void app.get(path, receiveWebhook),
   },
+  {
+    method: 'post',
+    path: secretPath,
+    id: 'receiveSecretWebhook',
+    params: { platform: platformParam, connection: channelParam, secret: pathSecretParam },
+    description: 'For platforms that cannot sign. No key is needed.',
+    errors: ['BadRequest', 'NotFound'],
+    scope: null,
+    tag: 'Channels',
+    summary: 'Receives events of a platform that proves itself by a secret in the address',
+    responses: {
+      200: { description: 'Verified, and the events are durable' },
+      401: { description: 'The secret is wrong' },
+      413: { description: 'More than 1 MB' },
+    },
+    mount: (app) => void app.post(secretPath, receiveWebhook),
+  },
+  {
+    method: 'post',
+    path: pushPath,
+    id: 'receiveMatrixPush',
+    description: 'For Matrix homeservers. The pushkey names the channel and proves the homeserver; no key is needed.',
+    errors: ['BadRequest'],
+    scope: null,
+    tag: 'Channels',
+    summary: 'Receives the push notifications of Matrix homeservers',
+    responses: {
+      200: { description: 'The pushkeys that are not valid any more' },
+      413: { description: 'More than 1 MB' },
+    },
+    mount: (app) => void app.post(pushPath, receivePush),
+  },
 ]
+
+async function receivePush(web: RequestContext): Promise<Response> {
+  const { receiveMatrixPush } = await import('./webhooks/receive-matrix-push.ts')
+  return receiveMatrixPush(web)
+}
 
 /** `/webhooks/webhook/{id}` is a generic webhook, every other address that of a platform. */
 const receivePost = (web: RequestContext): Promise<Response> =>
@@ -68,14 +108,29 @@ async function receiveGeneric(web: RequestContext): Promise<Response> {
 
 async function receiveWebhook(web: RequestContext): Promise<Response> {
   const receivedAt = Date.now()
-  const id = web.req.param('connection') ?? ''
-  const connection = connectionId.test(id) ? await loadConnection(web.env, id, receivedAt) : undefined
-  if (!connection) throw notFound()
-  if ('refused' in connection) throw new AppError(503, 'not_configured', 'This channel cannot be used now.')
-  if (connection.channel.platform !== web.req.param('platform')) throw notFound()
+  const connection = await findConnection(web, receivedAt)
   const { method, headers } = web.req.raw
   const body = await readBytes(web.req.raw, { bytes: maxBytes, text: '1 MB' })
   const request = { method, url: new URL(web.req.url), headers, body, receivedAt }
+  return accept(web, connection, request)
+}
+
+async function findConnection(web: RequestContext, now: number): Promise<LoadedConnection> {
+  const id = web.req.param('connection') ?? ''
+  const connection = connectionId.test(id) ? await loadConnection(web.env, id, now) : undefined
+  if (!connection) throw notFound()
+  if ('refused' in connection) throw new AppError(503, 'not_configured', 'This channel cannot be used now.')
+  const { platform, hasPathSecret = false } = connection.channel
+  const isOther = platform !== web.req.param('platform')
+  if (isOther || (web.req.param('secret') !== undefined && !hasPathSecret)) throw notFound()
+  return connection
+}
+
+export async function accept(
+  web: RequestContext,
+  connection: LoadedConnection,
+  request: InboundRequest,
+): Promise<Response> {
   const context = {
     env: web.env,
     requestId: web.get('requestId'),

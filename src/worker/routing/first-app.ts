@@ -20,6 +20,7 @@ export function isFirstRoute(request: Request): boolean {
   return known.some(({ method, pattern }) => method === request.method && pattern.test(path))
 }
 
-/** Whether a platform or a generic webhook delivers an event (routes/webhooks.ts). */
+/** Whether a platform or a generic webhook delivers an event (routes/webhooks.ts, also with a secret behind the address). */
 export const isWebhook = (request: Request): boolean =>
-  request.method === 'POST' && /^\/webhooks\/[^/]+\/[^/]+$/.test(normalizePath(request))
+  request.method === 'POST' &&
+  /^\/(?:webhooks\/[^/]+\/[^/]+(?:\/[^/]+)?|_matrix\/push\/v1\/notify)$/.test(normalizePath(request))

@@ -374,7 +374,7 @@ const unaudited: readonly RegExp[] = [
   // Reads the account of a bot.
   /^POST \/api\/channels\/\{id\}\/test$/,
   // The platform sends them.
-  /^POST \/webhooks\//,
+  /^POST \/(?:webhooks|_matrix)\//,
 ]
 
 let ids: Ids

@@ -5,8 +5,11 @@ import { beforeAll, describe, expect, it } from 'vitest'
 import type { ApiCall } from '../../support/json-api.ts'
 import { createDiscordApi } from '../../support/discord-api.ts'
 import { createGoogleChatApi } from '../../support/google-chat-api.ts'
+import { createRocketApi, createTalkApi, createZulipApi } from '../../support/hook-apis.ts'
 import { createLineApi } from '../../support/line-api.ts'
+import { createMatrixApi } from '../../support/matrix-api.ts'
 import { createMetaApi } from '../../support/meta-api.ts'
+import { createTeamsApi } from '../../support/teams-api.ts'
 import { createSlackApi } from '../../support/slack-api.ts'
 import { createTelegramApi } from '../../support/telegram-api.ts'
 import { createTwilioApi } from '../../support/twilio-api.ts'
@@ -21,6 +24,9 @@ const [discordApi, telegramApi] = [createDiscordApi(), createTelegramApi()]
 const [slackApi, smsApi, whatsappApi] = [createSlackApi(), createTwilioApi(), createWhatsappApi()]
 const [lineApi, messengerApi, instagramApi] = [createLineApi(), createMetaApi(), createMetaApi()]
 const googleChatApi = createGoogleChatApi()
+const matrixApi = createMatrixApi()
+const teamsApi = createTeamsApi()
+const [talkApi, zulipApi, rocketApi] = [createTalkApi(), createZulipApi(), createRocketApi()]
 const metaSecrets = { app_secret: 'app', verify_token: 'v' }
 const metaForged = { 'x-hub-signature-256': `sha256=${'0'.repeat(64)}` }
 const listCalls = (calls: readonly ApiCall[]) => () => calls.map(({ method, path }) => `${method} ${path}`)
@@ -106,6 +112,49 @@ const platforms: Readonly<Record<string, Platform>> = {
     tested: ['GET /v1/spaces'],
     account: 'bot-1@project.iam.gserviceaccount.com',
     forged: { authorization: 'Bearer a.b.c' },
+  },
+  teams: {
+    secrets: teamsApi.secrets,
+    calls: listCalls(teamsApi.api.calls),
+    tested: [],
+    account: '28:app-',
+    forged: { authorization: 'Bearer a.b.c' },
+  },
+  nextcloud_talk: {
+    secrets: { secret: talkApi.secret },
+    settings: { url: 'https://nextcloud.test' },
+    calls: listCalls(talkApi.api.calls),
+    tested: [],
+    account: 'bot',
+    forged: {
+      'x-nextcloud-talk-backend': 'https://nextcloud.test',
+      'x-nextcloud-talk-random': 'x',
+      'x-nextcloud-talk-signature': '00',
+    },
+  },
+  zulip: {
+    secrets: zulipApi.secrets,
+    settings: { url: 'https://zulip.test' },
+    calls: listCalls(zulipApi.api.calls),
+    tested: ['GET /api/v1/users/me'],
+    account: 'Talaria',
+    forged: {},
+  },
+  rocketchat: {
+    secrets: rocketApi.secrets,
+    settings: { url: 'https://rocketchat.test' },
+    calls: listCalls(rocketApi.api.calls),
+    tested: ['GET /api/v1/me'],
+    account: 'talaria',
+    forged: {},
+  },
+  matrix: {
+    secrets: { access_token: matrixApi.token },
+    settings: { url: 'https://matrix.test' },
+    calls: listCalls(matrixApi.api.calls),
+    tested: ['GET /_matrix/client/v3/account/whoami', 'POST /_matrix/client/v3/pushers/set'],
+    account: 'talaria',
+    forged: {},
   },
   messenger: {
     secrets: { ...metaSecrets, page_access_token: messengerApi.token, page_id: '101580000000001' },

@@ -11,6 +11,7 @@ import { createLineApi, lineBot, linePerson } from '../../support/line-api.ts'
 import { createMetaApi } from '../../support/meta-api.ts'
 import { createSlackChat } from '../../support/slack-chat.ts'
 import { calls, model, type Reply, says, until } from '../../support/scripted-model.ts'
+import { createTeamsApi, signTeamsToken, teamsChat, teamsService, teamsTenant } from '../../support/teams-api.ts'
 import { createTwilioApi, signTwilioForm } from '../../support/twilio-api.ts'
 import { createWhatsappApi, graphError } from '../../support/whatsapp-api.ts'
 import worker from '../../support/worker.ts'
@@ -447,6 +448,48 @@ describe('further platforms', () => {
     await until(() => first.api.texts.length + second.api.texts.length === 2)
     expect([first.api.texts.length, second.api.texts.length, foreign.api.texts.length]).toEqual([1, 1, 0])
     expect(scripted.requests).toHaveLength(2)
+  })
+
+  it('Teams: a press is stored, then answered with the new card; a second one is expired', async () => {
+    const { api, secrets } = createTeamsApi()
+    const run = calls({ name: 'terminal', input: { command: 'echo x' } })
+    const { post, key, id } = await createChannel('teams', secrets, [run, says('Done.')])
+    const rules = [{ do: 'ask', tool: 'terminal', match: '*' }]
+    await call('PATCH', '/api/settings', { key, body: { approvals: { mode: 'manual', rules } } })
+    const activity = {
+      serviceUrl: teamsService,
+      from: { id: '29:anna', name: 'Anna', aadObjectId: 'anna' },
+      recipient: { id: `28:${secrets.app_id}` },
+      conversation: { id: teamsChat, conversationType: 'personal', tenantId: teamsTenant },
+    }
+    const at = Math.floor(Date.now() / 1_000)
+    const token = await signTeamsToken({ audience: secrets.app_id, at })
+    const deliver = (fields: object) =>
+      post(JSON.stringify({ ...activity, ...fields }), { authorization: `Bearer ${token}` })
+    expect((await deliver({ type: 'message', id: '1', text: 'go' })).status).toBe(200)
+    await until(() => api.texts.some((text) => text.includes('May terminal be called')))
+    const card = JSON.stringify(api.calls.map(({ body }) => body))
+    const [data = ''] = /ask:\d+:0[^"\\]*/.exec(card) ?? []
+    const press = (one: string) =>
+      deliver({ type: 'invoke', id: one, name: 'adaptiveCard/action', value: { action: { data: { data } } } })
+    const first = await press('2')
+    expect([first.status, JSON.stringify(await first.json())]).toEqual([200, expect.stringContaining('AdaptiveCard')])
+    await until(() => api.texts.includes('Done\\.') || api.texts.includes('Done.'))
+    expect(JSON.stringify(await (await press('3')).json())).toContain('Expired')
+    const manifest = await request('GET', `/api/channels/${id}/manifest`, { key })
+    const stored = await manifest.text()
+    for (const part of [`"botId": "${secrets.app_id}"`, 'manifest.json', 'color.png', 'outline.png'])
+      expect(stored).toContain(part)
+  })
+
+  it('Slack has its manifest, and other platforms none', async () => {
+    const { key } = await newTenant()
+    const chat = await createSlackChat(key)
+    const { body } = await call<{ settings: object }>('GET', `/api/channels/${chat.channel}/manifest`, { key })
+    expect(JSON.stringify(body)).toContain(`/webhooks/slack/${chat.channel}`)
+    const { token } = createLineApi()
+    const line = await createChannel('line', { channel_access_token: token, channel_secret: 's' }, [])
+    expect((await call('GET', `/api/channels/${line.id}/manifest`, { key: line.key })).status).toBe(404)
   })
 
   it('Google Chat: a press of a card decides, and the answer comes into the space', async () => {

@@ -107,6 +107,66 @@ export const steps: Readonly<Record<string, Steps>> = {
       'Trage danach die Webhook-Adresse in der Konfiguration der Chat API als HTTP-Endpunkt ein, mit der Zielgruppe „Project number“.',
     ],
   },
+  matrix: {
+    en: [
+      'Create an account for the bot on any homeserver, and copy its access token: Element, Settings, Help & About, Advanced.',
+      'Enter the address of the homeserver as url. The notifications are registered for you.',
+      'Invite the bot into a room without encryption.',
+    ],
+    de: [
+      'Lege auf einem Homeserver ein Konto für den Bot an und kopiere sein Access Token: Element, Einstellungen, Hilfe & Info, Erweitert.',
+      'Trage die Adresse des Homeservers als url ein. Die Benachrichtigungen werden für dich eingerichtet.',
+      'Lade den Bot in einen Raum ohne Verschlüsselung ein.',
+    ],
+  },
+  teams: {
+    en: [
+      'In the Azure portal, create an Azure Bot of the type Single Tenant, and a client secret of its application.',
+      'Copy application id, secret and tenant id.',
+      'Afterwards enter the webhook address as messaging endpoint, add the channel Microsoft Teams, and upload the package of /api/channels/ID/manifest in Teams.',
+    ],
+    de: [
+      'Lege im Azure-Portal einen Azure Bot vom Typ Single Tenant an und in seiner Anwendung ein Client Secret.',
+      'Kopiere Anwendungs-ID, Secret und Mandanten-ID.',
+      'Trage danach die Webhook-Adresse als Messaging-Endpunkt ein, füge den Kanal Microsoft Teams hinzu und lade das Paket von /api/channels/ID/manifest in Teams hoch.',
+    ],
+  },
+  nextcloud_talk: {
+    en: [
+      'Choose a secret of 40 characters or more, and enter the address of your Nextcloud as url.',
+      'Afterwards run occ talk:bot:install with the secret and the webhook address, as the guide shows.',
+      'Switch the bot on in the settings of each room, and allow the room.',
+    ],
+    de: [
+      'Wähle ein Secret mit mindestens 40 Zeichen und trage die Adresse deiner Nextcloud als url ein.',
+      'Führe danach occ talk:bot:install mit Secret und Webhook-Adresse aus, wie in der Anleitung.',
+      'Schalte den Bot in den Einstellungen jedes Raums ein und erlaube den Raum.',
+    ],
+  },
+  zulip: {
+    en: [
+      'In Zulip, add a bot of the type Outgoing webhook.',
+      'Copy its email address, its API key and the token of its zuliprc. Enter the address of the server as url.',
+      'Afterwards enter the webhook address as endpoint of the bot.',
+    ],
+    de: [
+      'Lege in Zulip einen Bot vom Typ Outgoing webhook an.',
+      'Kopiere E-Mail-Adresse, API-Schlüssel und das Token aus seiner zuliprc. Trage die Adresse des Servers als url ein.',
+      'Trage danach die Webhook-Adresse als Endpunkt des Bots ein.',
+    ],
+  },
+  rocketchat: {
+    en: [
+      'Create a user for the bot, and a personal access token in its account.',
+      'Copy token and user id, choose a token for the integration, and enter the address of the server as url.',
+      'Afterwards let an administrator create an outgoing integration for sent messages, with the webhook address and the token.',
+    ],
+    de: [
+      'Lege einen Benutzer für den Bot an und in seinem Konto ein Personal Access Token.',
+      'Kopiere Token und Benutzer-ID, wähle ein Token für die Integration und trage die Adresse des Servers als url ein.',
+      'Lass danach einen Administrator eine ausgehende Integration für gesendete Nachrichten mit Webhook-Adresse und Token anlegen.',
+    ],
+  },
   twilio_whatsapp: {
     en: [
       'In the Twilio console, register a WhatsApp sender. Copy account SID and auth token, and the number of the sender.',

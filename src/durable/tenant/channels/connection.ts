@@ -96,12 +96,13 @@ async function openConnection(env: Env, stored: Connection): Promise<LoadedConne
 }
 
 export const apiBaseOf = (env: Env, { apiBase: { variable, url } }: Pick<Channel, 'apiBase'>): string =>
-  variablesOf(env)[variable] || url
+  (variable && variablesOf(env)[variable]) || url
 
 /** Builds the part of a connection that the channel port needs. */
 function getAccess(env: Env, channel: Channel, stored: Connection, secrets: Secrets): ChannelConnection {
-  const apiBase = apiBaseOf(env, channel)
-  const { address, audience } = channelSettings.parse(stored.settings)
+  const { address, audience, url, direct_rooms: directRooms, domain } = channelSettings.parse(stored.settings)
+  const apiBase = (channel.needsUrl && url) || apiBaseOf(env, channel)
+  const isGuarded = channel.apiBase.variable === undefined
   const loginBase = channel.loginVariable && variablesOf(env)[channel.loginVariable]
   return {
     apiBase,
@@ -110,19 +111,31 @@ function getAccess(env: Env, channel: Channel, stored: Connection, secrets: Secr
     ...(loginBase && { loginBase }),
     ...(audience !== null && { audience }),
     ...(address !== null && { ownAddress: address }),
-    fetchForeign: foreignFetch(env, stored.tenantId, apiBase),
+    ...(directRooms.length > 0 && { directRooms }),
+    ...(domain !== null && { domain }),
+    ...(isGuarded && { fetchApi: guardedApi(env, stored.tenantId) }),
+    fetchForeign: foreignFetch(env, stored.tenantId, isGuarded ? undefined : apiBase),
     ...(env.EMAIL && { sendEmail: mailSender(env.EMAIL) }),
   }
 }
 
 /** The API of the platform is trusted, also where a platform's answer names an address of it. */
-function foreignFetch(env: Env, tenantId: string, apiBase: string): ChannelConnection['fetchForeign'] {
+function foreignFetch(env: Env, tenantId: string, apiBase: string | undefined): ChannelConnection['fetchForeign'] {
   const guardedFetch = createTenantFetch(env, tenantId, (work) => void work)
-  const { origin } = new URL(apiBase)
+  const origin = apiBase && new URL(apiBase).origin
   return async ({ url, ...request }) => {
     const isTrusted = URL.canParse(url) && new URL(url).origin === origin
     const { response } = await guardedFetch({ ...request, url, isTrusted, follow: true })
     return response
+  }
+}
+
+/** Redirects are not followed: a token belongs to the address that was judged. */
+function guardedApi(env: Env, tenantId: string): NonNullable<ChannelConnection['fetchApi']> {
+  const guardedFetch = createTenantFetch(env, tenantId, (work) => void work)
+  return async (url, { method = 'GET', headers, body, signal }) => {
+    const request = { url, method, body, ...(headers && { headers }), signal: signal ?? undefined }
+    return (await guardedFetch(request)).response
   }
 }
 
