@@ -4,7 +4,7 @@
  */
 
 import { isForTenant, mayOpen } from './core/check-caller.ts'
-import type { UserMessage } from '#agent/core/message.ts'
+import { textIn, type ToolCallPart, type UserMessage } from '#agent/core/message.ts'
 import { withRecalled } from '#agent/memory/recalled-context.ts'
 import { failpoint } from '#durable/platform/failpoint.ts'
 import { logIdsOf, withLogContext } from '#durable/platform/log-context.ts'
@@ -172,7 +172,11 @@ function create(session: Session, { intake }: RoutedSubmission, { ok }: Admissio
   if (ok && !session.exists && !session.turns.isClosing) intake.create?.()
 }
 
-type Prepared = Preparation & { readonly recalled?: string | undefined }
+type Prepared = Preparation & {
+  readonly recalled?: string | undefined
+  /** Calls for the references of the message. */
+  readonly references?: readonly ToolCallPart[] | undefined
+}
 
 /**
  * Writes the files of the message, builds the prompt, asks the memory service, and looks for files that somebody changed on
@@ -188,9 +192,38 @@ function prepare(session: Session, entry: RoutedSubmission, { ok }: Admission): 
   const preparation = prepareTurn(session, { model: intake.model, authority })
   const recalling = session.recall(authority, writtenText(submission))
   const checking = session.toolRuntime.backend.known?.check()
-  return preparation instanceof Promise || recalling || checking
-    ? Promise.all([preparation, recalling, checking]).then(([prepared, recalled]) => ({ ...prepared, recalled }))
+  const reading = findReferences(session, authority, submission)
+  return preparation instanceof Promise || recalling || checking || reading
+    ? Promise.all([preparation, recalling, reading, checking]).then(([prepared, recalled, references]) => ({
+        ...prepared,
+        recalled,
+        references,
+      }))
     : preparation
+}
+
+const mayHaveReferences = /@(?:(?:file|folder|url|session|git):|diff|staged)/
+
+/** Returns at once for a message without references. */
+function findReferences(session: Session, authority: Authority, submission: Submission) {
+  const text = submission.kind === 'retry' ? lastTyped(session) : writtenText(submission)
+  return mayHaveReferences.test(text) ? listReferences(session, authority, text) : undefined
+}
+
+const lastTyped = ({ store }: Session): string => {
+  const last = store.transcript().findLast((message) => message.role === 'user' && !message.source)
+  return last ? textIn(last) : ''
+}
+
+/** A reference to something that the turn has no tool for stays text. */
+async function listReferences(
+  { toolRuntime, settings }: Session,
+  { toolBounds }: Authority,
+  text: string,
+): Promise<readonly ToolCallPart[]> {
+  const { planReferences } = await import('#agent/prompt/references.ts')
+  const tools = toolRuntime.toolbox(settings, toolBounds ? { toolBounds } : {})
+  return planReferences(text).filter(({ name }) => tools.has(name))
 }
 
 /** Starts a turn or joins the open one. It does not await, so that nothing else is submitted in between. */
@@ -215,13 +248,14 @@ function refuse(intake: Intake, { limit, retryAfter }: Exclude<Admission, { read
   return { runId: intake.runId, status: 'over-limit', limit, retryAfter }
 }
 
-function start(session: Session, intake: Intake, { recalled, ...preparation }: Prepared): Submitted {
+function start(session: Session, intake: Intake, { recalled, references, ...preparation }: Prepared): Submitted {
   const { runId } = intake
   const composed = intake.compose()
   if (!composed) return { runId, status: 'nothing' }
   const { message } = composed
   const opening = message.role === 'user' ? withFileNews(session, withRecalled(message, recalled)) : message
-  session.turns.start({ runId, ...composed, message: opening }, preparation)
+  const calls = composed.calls ?? (message.role === 'user' ? references : undefined)
+  session.turns.start({ runId, ...composed, message: opening, ...(calls && { calls }) }, preparation)
   void failpoint('accepted')
   return { runId, status: 'running' }
 }
