@@ -108,7 +108,11 @@ export function marksOfMessages(messages: readonly Message[]): Marks {
 export function marksOfMessage(message: Message, input?: unknown): Marks {
   switch (message.role) {
     case 'user':
-      return joinMarks(message.marks ?? defaultOf(message.source), message.recalled === undefined ? noMarks : allMarks)
+      return joinMarks(
+        message.marks ?? defaultOf(message.source),
+        message.state?.marks,
+        message.recalled === undefined ? noMarks : allMarks,
+      )
     case 'assistant':
       // A provider that searched has no results in the transcript.
       return message.content.some((part) => part.type === 'thinking' && part.search !== undefined)

@@ -4,7 +4,7 @@
  */
 
 import { isForTenant, mayOpen } from './core/check-caller.ts'
-import { textIn, type ToolCallPart, type UserMessage } from '#agent/core/message.ts'
+import { textIn, type ToolCallPart, type UserMessage, type WorkspaceState } from '#agent/core/message.ts'
 import { withRecalled } from '#agent/memory/recalled-context.ts'
 import { failpoint } from '#durable/platform/failpoint.ts'
 import { logIdsOf, withLogContext } from '#durable/platform/log-context.ts'
@@ -176,6 +176,7 @@ type Prepared = Preparation & {
   readonly recalled?: string | undefined
   /** Calls for the references of the message. */
   readonly references?: readonly ToolCallPart[] | undefined
+  readonly state?: WorkspaceState | undefined
 }
 
 /**
@@ -193,13 +194,27 @@ function prepare(session: Session, entry: RoutedSubmission, { ok }: Admission): 
   const recalling = session.recall(authority, writtenText(submission))
   const checking = session.toolRuntime.backend.known?.check()
   const reading = findReferences(session, authority, submission)
-  return preparation instanceof Promise || recalling || checking || reading
-    ? Promise.all([preparation, recalling, reading, checking]).then(([prepared, recalled, references]) => ({
-        ...prepared,
-        recalled,
-        references,
-      }))
-    : preparation
+  const looking = findState(session, authority)
+  return [preparation, recalling, checking, reading, looking].some((each) => each instanceof Promise)
+    ? Promise.all([preparation, recalling, reading, looking, checking]).then(
+        ([prepared, recalled, references, state]) => ({ ...prepared, recalled, references, state }),
+      )
+    : (preparation as Preparation)
+}
+
+/** Returns at once when there is no state to tell. No host is started for it. */
+function findState(session: Session, { toolBounds }: Authority): Promise<WorkspaceState | undefined> | undefined {
+  const { toolRuntime, settings } = session
+  const { backend, processes } = toolRuntime
+  if (settings.agent?.workspace_state === false) return undefined
+  const hasFiles = ['virtual', 'http'].includes(backend.kind) && session.hasReadableFiles()
+  if (!hasFiles && !processes.list().some(({ state }) => state.at === 'running')) return undefined
+  const mayRun = toolRuntime.toolbox(settings, toolBounds ? { toolBounds } : {}).has('terminal')
+  return mayRun ? readState(session, hasFiles) : undefined
+}
+
+async function readState(session: Session, hasFiles: boolean): Promise<WorkspaceState | undefined> {
+  return (await import('#durable/turn/prompt/workspace-state.ts')).readWorkspaceState(session, hasFiles)
 }
 
 const mayHaveReferences = /@(?:(?:file|folder|url|session|git):|diff|staged)/
@@ -248,17 +263,20 @@ function refuse(intake: Intake, { limit, retryAfter }: Exclude<Admission, { read
   return { runId: intake.runId, status: 'over-limit', limit, retryAfter }
 }
 
-function start(session: Session, intake: Intake, { recalled, references, ...preparation }: Prepared): Submitted {
+function start(session: Session, intake: Intake, { recalled, references, state, ...preparation }: Prepared): Submitted {
   const { runId } = intake
   const composed = intake.compose()
   if (!composed) return { runId, status: 'nothing' }
   const { message } = composed
-  const opening = message.role === 'user' ? withFileNews(session, withRecalled(message, recalled)) : message
+  const opening = message.role === 'user' ? withNotes(session, message, { recalled, state }) : message
   const calls = composed.calls ?? (message.role === 'user' ? references : undefined)
   session.turns.start({ runId, ...composed, message: opening, ...(calls && { calls }) }, preparation)
   void failpoint('accepted')
   return { runId, status: 'running' }
 }
+
+const withNotes = (session: Session, message: UserMessage, { recalled, state }: Pick<Prepared, 'recalled' | 'state'>) =>
+  withFileNews(session, { ...withRecalled(message, recalled), ...(state && { state }) })
 
 /** Tells the model which files others have changed since the last turn. In the first turn no file is news. */
 function withFileNews({ store, toolRuntime: { backend } }: Session, message: UserMessage): UserMessage {
