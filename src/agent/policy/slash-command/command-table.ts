@@ -201,8 +201,8 @@ export const commandTable = [
   },
   {
     name: 'heartbeat',
-    usage: 'every 30m PROMPT | pause | resume | clear',
-    description: 'Sends a prompt at an interval of at least a minute, while the session is idle.',
+    usage: 'every 30m [PROMPT] | pause | resume | clear',
+    description: 'Sends a prompt, or HEARTBEAT.md, at an interval of at least a minute, while the session is idle.',
     group: 'work',
     scope: 'chat',
     busy: 'dispatch',
