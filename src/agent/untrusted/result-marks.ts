@@ -41,6 +41,9 @@ const rules: Readonly<Record<string, MarkRule>> = {
   image_generate: nothing,
   video_generate: nothing,
   text_to_speech: nothing,
+  checkpoint: nothing,
+  // Counts of files. The files themselves get all marks.
+  restore: nothing,
   delegate_task: reported,
   skill_view: reported,
   skills_list: reported,
