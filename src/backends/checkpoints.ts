@@ -3,10 +3,22 @@
  * right before the first change of a turn; a turn that changes nothing has none.
  */
 
+/** A named checkpoint is stored with a run, empty for one of a person, and its name. No id of a run has this sign. */
+const nameSign = '~'
+export const keyOfName = (name: string, run = ''): string => `${run}${nameSign}${name}`
+
+export function splitKey(key: string): { readonly run: string; readonly name?: string } {
+  const at = key.indexOf(nameSign)
+  return at < 0 ? { run: key } : { run: key.slice(0, at), name: key.slice(at + 1) }
+}
+
+/** Whether a change of this run belongs to the checkpoint. */
+export const isOfRun = (key: string | undefined, run: string): boolean => key !== undefined && splitKey(key).run === run
+
 export type Checkpoint = {
   /** Later checkpoints have larger ids. */
   readonly id: number
-  /** The turn before whose first change it was taken. */
+  /** The turn before whose first change it was taken, or the key of a name. */
   readonly run: string
   /** Milliseconds since 1970. */
   readonly at: number
@@ -39,6 +51,8 @@ export type Change = {
 export type Checkpoints = {
   /** Assigns the agent's changes from now on to this turn. */
   readonly begin: (run: string) => void
+  /** Takes a checkpoint now. False: it could not be stored. */
+  readonly mark: (key: string) => boolean | Promise<boolean>
   /** Newest first. */
   readonly list: () => readonly Checkpoint[] | Promise<readonly Checkpoint[]>
   readonly has: (id: number, run: string) => boolean

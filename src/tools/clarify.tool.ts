@@ -3,7 +3,7 @@
 import * as z from 'zod'
 import { defineTool } from './define-tool.ts'
 
-const maxChoices = 4
+const maxChoices = 6
 
 const input = z.object({
   question: z.string().min(1),

@@ -13,6 +13,8 @@ import browserScroll from './browser/browser-scroll.tool.ts'
 import browserSnapshot from './browser/browser-snapshot.tool.ts'
 import browserType from './browser/browser-type.tool.ts'
 import browserVision from './browser/browser-vision.tool.ts'
+import checkpoint from './checkpoints/checkpoint.tool.ts'
+import restore from './checkpoints/restore.tool.ts'
 import clarify from './clarify.tool.ts'
 import executeCode from './code/execute-code.tool.ts'
 import cronjob from './cronjob.tool.ts'
@@ -50,6 +52,8 @@ export const tools: readonly Tool[] = [
   browserSnapshot,
   browserType,
   browserVision,
+  checkpoint,
+  restore,
   clarify,
   executeCode,
   cronjob,

@@ -8,7 +8,9 @@ describe('clarify', () => {
     expect(result).toEqual({ later: { kind: 'question', question: 'Which?', choices: ['a', 'b'], multiSelect: true } })
   })
 
-  it('refuses more than four choices', async () => {
-    expect((await call(clarify, { question: 'Which?', choices: ['a', 'b', 'c', 'd', 'e'] })).failed).toBe(true)
+  it('takes six choices and refuses a seventh', async () => {
+    const six = ['a', 'b', 'c', 'd', 'e', 'f']
+    expect((await call(clarify, { question: 'Which?', choices: six })).failed).toBeFalsy()
+    expect((await call(clarify, { question: 'Which?', choices: [...six, 'g'] })).failed).toBe(true)
   })
 })

@@ -217,6 +217,7 @@ const routes: readonly (readonly [Way | { readonly reason: string }, readonly st
       'POST /api/sessions/{id}/previews',
       'POST /api/sessions/{id}/shares',
       'DELETE /api/sessions/{id}/shares/{share}',
+      'POST /api/sessions/{id}/checkpoints',
       'POST /api/sessions/{id}/rollback',
       'POST /api/sessions/{id}/stop',
       'POST /api/sessions/{id}/undo',
@@ -263,7 +264,7 @@ const commands: Readonly<Record<string, Way | { readonly reason: string }>> = {
 }
 /** They choose among what the tenant has, or show something. */
 const choosing =
-  'new sessions resume undo rollback title fork save stop agents help status context usage insights whoami platform version model reasoning personality verbose voice approvals skills sethome pause start reload-mcp'
+  'new sessions resume undo checkpoint rollback title fork save stop agents help status context usage insights whoami platform version model reasoning personality verbose voice approvals skills sethome pause start reload-mcp'
 
 beforeAll(applyMigrations)
 // More turns that no person has started than a tenant has in an hour. Files share the tenant.

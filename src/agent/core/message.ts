@@ -90,12 +90,15 @@ export type UserMessage = {
   readonly recalled?: string
   /** A note of the session that the model gets behind the message. Readers of the message do not. */
   readonly note?: string
+  /** The workspace as it was when the turn started. The model gets it in a fence behind the message. */
+  readonly state?: WorkspaceState
   readonly marks?: Marks
   /** The first part of a marked message is what its sender typed. */
   readonly startsTyped?: true
   /** Of a message that a model has written: what the person had typed before. Models do not get it. */
   readonly typed?: string
 }
+export type WorkspaceState = { readonly text: string; readonly nonce: string; readonly marks: Marks }
 export type AssistantMessage = {
   readonly role: 'assistant'
   readonly content: readonly (TextPart | ThinkingPart | ToolCallPart)[]

@@ -130,6 +130,21 @@ export type HistoryPort = {
 
 export type ShellState = { readonly cwd: string; readonly env: Readonly<Record<string, string>> }
 
+export const maxCheckpointName = 64
+
+/** Named states of the workspace. */
+export type NamedCheckpoints = {
+  readonly create: (name: string) => Promise<'created' | 'exists' | 'unsupported'>
+  /** Counts files. `kept`: somebody else has changed them since. */
+  readonly restore: (
+    name: string,
+    path: string | undefined,
+  ) => Promise<
+    | { readonly kind: 'done'; readonly restored: number; readonly kept: number }
+    | { readonly kind: 'missing'; readonly names: readonly string[] }
+  >
+}
+
 /** Asks a model beside the conversation. The session pays. */
 export type SideModel = {
   readonly ask: (request: {
@@ -166,6 +181,7 @@ export type Services = {
   /** Facts that last longer than the session. */
   readonly memory: Memory
   readonly subagents: Subagents
+  readonly checkpoints: NamedCheckpoints
   /** Prompts and scripts that run at their times. */
   readonly jobs: JobScheduler
   /** Makes images, speech and video. */

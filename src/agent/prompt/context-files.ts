@@ -16,6 +16,9 @@ const kinds: readonly ContextFileKind[] = [
   { names: ['.cursorrules'], reach: 'nearest' },
 ]
 
+/** Rules for every task belong to the last kind; those for files come with the results of calls. */
+export const cursorRuleFolder = '.cursor/rules'
+
 export type Folder = {
   readonly path: string
   /** The names of the files in it. */

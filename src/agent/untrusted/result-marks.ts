@@ -41,6 +41,9 @@ const rules: Readonly<Record<string, MarkRule>> = {
   image_generate: nothing,
   video_generate: nothing,
   text_to_speech: nothing,
+  checkpoint: nothing,
+  // Counts of files. The files themselves get all marks.
+  restore: nothing,
   delegate_task: reported,
   skill_view: reported,
   skills_list: reported,
@@ -119,7 +122,11 @@ export class MarksReader {
 export function marksOfMessage(message: Message, input?: unknown): Marks {
   switch (message.role) {
     case 'user':
-      return joinMarks(message.marks ?? defaultOf(message.source), message.recalled === undefined ? noMarks : allMarks)
+      return joinMarks(
+        message.marks ?? defaultOf(message.source),
+        message.state?.marks,
+        message.recalled === undefined ? noMarks : allMarks,
+      )
     case 'assistant':
       // A provider that searched has no results in the transcript.
       return message.content.some((part) => part.type === 'thinking' && part.search !== undefined)

@@ -4,7 +4,7 @@
  * for their author.
  */
 
-import { type CheckpointLimits, checkpointLimits as standard } from '../checkpoints.ts'
+import { type CheckpointLimits, checkpointLimits as standard, isOfRun } from '../checkpoints.ts'
 import { workspaceRoot, isUnder, join } from './paths.ts'
 import type { Table } from './table.ts'
 
@@ -31,6 +31,8 @@ export type ChangeRecorder = {
 
 export type CheckpointRows = {
   readonly begin: (run: string) => void
+  /** Starts a checkpoint before there is a change. */
+  readonly mark: (key: string) => true
   readonly recorder: (author: ChangeAuthor) => ChangeRecorder
   readonly all: <T>(query: string, ...values: readonly (string | number | null)[]) => T[]
   readonly run: (statement: string, ...values: readonly (string | number | null)[]) => void
@@ -118,6 +120,11 @@ export function openCheckpointRows(overrides: CheckpointOptions): CheckpointRows
     run: state.run,
     clearCache: recount,
     begin: (run) => void (state.turn = run),
+    mark(key) {
+      createWorkspace(state)
+      startCheckpoint(state, key)
+      return true
+    },
     recorder: (author) => createRecorder(state, author),
     list: () => state.all('SELECT id, run, at, omitted FROM checkpoint ORDER BY id DESC'),
     findUsed: (refs) => refsIn(state, 'kept', refs),
@@ -179,8 +186,8 @@ const below = ({ options: { table } }: CheckpointState, directory: string) =>
 /** Returns the checkpoint of a change, and starts a new one when needed. Before the first one, changes by the user have none. */
 function checkpointFor(state: CheckpointState, author: ChangeAuthor): number | undefined {
   state.latest ??= state.all<{ id: number; run: string }>('SELECT id, run FROM checkpoint ORDER BY id DESC LIMIT 1')[0]
-  const startsNew = author === agentBit && state.turn !== undefined && state.turn !== state.latest?.run
-  if (startsNew) startCheckpoint(state, state.turn ?? '')
+  const { turn, latest } = state
+  if (author === agentBit && turn !== undefined && !isOfRun(latest?.run, turn)) startCheckpoint(state, turn)
   return state.latest?.id
 }
 
@@ -192,6 +199,11 @@ function startCheckpoint(state: CheckpointState, run: string): void {
   state.run('INSERT INTO checkpoint (run, at) VALUES (?, ?)', run, now())
   state.latest = state.all<{ id: number; run: string }>('SELECT id, run FROM checkpoint ORDER BY id DESC LIMIT 1')[0]
   state.recorded.clear()
+}
+
+/** Queries of old versions need its table. */
+function createWorkspace({ options: { table } }: CheckpointState): void {
+  if (!table.exists()) table.write('SELECT 1')
 }
 
 type ChangedPath = {
@@ -207,8 +219,7 @@ function saveVersion(state: CheckpointState, { id, author, parent, name }: Chang
   const query = 'SELECT size FROM workspace WHERE parent = ? AND name = ?'
   const size = existing ? 0 : (table.all<{ size: number }>(query, parent, name)[0]?.size ?? 0)
   const fits = existing !== undefined || (size <= limits.fileBytes && makeRoom(state, id, size))
-  // Creates the workspace table, which the query below needs.
-  if (!table.exists()) table.write('SELECT 1')
+  createWorkspace(state)
   state.run(fits ? insertVersion : insertOmitted, id, parent, name, author)
   if (existing) return
   if (!fits) recordOmitted(state, id, join(parent, name))

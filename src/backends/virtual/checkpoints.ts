@@ -23,6 +23,7 @@ export function virtualCheckpoints(options: RestoreOptions): VirtualCheckpoints 
   let prepared: { readonly key: string; readonly copies: Copies } | undefined
   return {
     begin: rows.begin,
+    mark: rows.mark,
     list: () => rows.list().map((row) => toCheckpoint(options, row)),
     has: (id, run) => rows.list().some((row) => row.id === id && row.run === run),
     changes: (id, maxBytes) => changes(options, id, maxBytes),

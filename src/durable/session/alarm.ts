@@ -11,13 +11,15 @@ import { releaseDue } from './release-held.ts'
 import type { Session } from './session.ts'
 import { withTimeout } from '#durable/platform/timeout.ts'
 import { workOnGoal } from './self-started/goal-work.ts'
-import { textIn } from '#agent/core/message.ts'
+import { textIn, type ToolCallPart } from '#agent/core/message.ts'
 import { isCancelled } from '#agent/core/turn.ts'
 import {
   beginTick,
   endHeartbeatTick,
   endLoopTick,
+  hasTasks,
   type Heartbeat,
+  heartbeatFile,
   type Loop,
   maxLoopPauseMs,
   pause,
@@ -204,11 +206,37 @@ async function startTick(session: Session, tick: Tick): Promise<boolean> {
     session.updateMeta({ [kind]: pause(one, refusal) })
     return false
   }
+  const isOfFile = tick.kind === 'heartbeat' && tick.one.isOfFile
+  if (isOfFile && !(await hasHeartbeatTasks(session))) {
+    if (session.meta.heartbeat === one)
+      session.updateMeta({ heartbeat: { ...tick.one, nextAt: clock.now() + tick.one.everyMs } })
+    return false
+  }
   const begin = (runId: string) => {
     // A person may have changed it during the wait.
     if (session.meta[kind] !== one) return undefined
     session.updateMeta({ [kind]: beginTick(one, runId, clock.now() + (one.everyMs ?? maxLoopPauseMs)) })
-    return { text: tick.kind === 'loop' ? renderLoop(tick.one) : renderHeartbeat(tick.one) }
+    const text = tick.kind === 'loop' ? renderLoop(tick.one) : renderHeartbeat(tick.one)
+    return { text, ...(isOfFile && { calls: [readHeartbeatFile] }) }
   }
   return startOwnTurn(session, { authority: one.authority, source: kind, begin })
+}
+
+const readHeartbeatFile: ToolCallPart = {
+  type: 'call',
+  id: 'heartbeat_1',
+  name: 'read_file',
+  input: { path: heartbeatFile },
+}
+
+/** A file that cannot be read is tried by the turn, which sees the error. */
+async function hasHeartbeatTasks({ toolRuntime }: Session): Promise<boolean> {
+  const { backend } = toolRuntime
+  try {
+    const bytes = await backend.files.read(backend.resolve(heartbeatFile))
+    return bytes !== undefined && hasTasks(new TextDecoder().decode(bytes))
+  } catch (error) {
+    if (isOwnReset(error)) throw error
+    return true
+  }
 }

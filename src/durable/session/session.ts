@@ -75,6 +75,8 @@ type CopiedRow = {
 /** `deleteSession` is called when the tenant is being deleted, and when an ephemeral session expires. */
 type SessionCallbacks = { readonly deleteSession: () => Promise<void>; readonly deliver: DeliverMessage }
 
+const loadCheckpoints = () => import('./core/checkpoints.ts')
+
 export class Session implements TurnSession {
   readonly tenantId: string
   readonly sessionId: string
@@ -363,6 +365,10 @@ export class Session implements TurnSession {
       secrets: () => this.tenant.secrets,
       updateMeta: (change) => this.updateMeta(change),
       subagents: () => this.subagents,
+      checkpoints: {
+        create: async (name) => (await loadCheckpoints()).createNamed(this, name, this.store.current()?.id),
+        restore: async (name, path) => (await loadCheckpoints()).restoreNamed(this, this.#ctx.storage, { name, path }),
+      },
       runInBackground: (work) => this.runInBackground(work),
       processes: { rows: processRows(sql, journal.hasTable('process')), step: () => this.store.lastMessageSeq() },
       media: mediaSessionOf(this),

@@ -4,7 +4,7 @@
  */
 
 import { isForTenant, mayOpen } from './core/check-caller.ts'
-import type { UserMessage } from '#agent/core/message.ts'
+import { textIn, type ToolCallPart, type UserMessage, type WorkspaceState } from '#agent/core/message.ts'
 import { withRecalled } from '#agent/memory/recalled-context.ts'
 import { failpoint } from '#durable/platform/failpoint.ts'
 import { logIdsOf, withLogContext } from '#durable/platform/log-context.ts'
@@ -172,7 +172,12 @@ function create(session: Session, { intake }: RoutedSubmission, { ok }: Admissio
   if (ok && !session.exists && !session.turns.isClosing) intake.create?.()
 }
 
-type Prepared = Preparation & { readonly recalled?: string | undefined }
+type Prepared = Preparation & {
+  readonly recalled?: string | undefined
+  /** Calls for the references of the message. */
+  readonly references?: readonly ToolCallPart[] | undefined
+  readonly state?: WorkspaceState | undefined
+}
 
 /**
  * Writes the files of the message, builds the prompt, asks the memory service, and looks for files that somebody changed on
@@ -188,9 +193,52 @@ function prepare(session: Session, entry: RoutedSubmission, { ok }: Admission): 
   const preparation = prepareTurn(session, { model: intake.model, authority })
   const recalling = session.recall(authority, writtenText(submission))
   const checking = session.toolRuntime.backend.known?.check()
-  return preparation instanceof Promise || recalling || checking
-    ? Promise.all([preparation, recalling, checking]).then(([prepared, recalled]) => ({ ...prepared, recalled }))
-    : preparation
+  const reading = findReferences(session, authority, submission)
+  const looking = findState(session, authority)
+  return [preparation, recalling, checking, reading, looking].some((each) => each instanceof Promise)
+    ? Promise.all([preparation, recalling, reading, looking, checking]).then(
+        ([prepared, recalled, references, state]) => ({ ...prepared, recalled, references, state }),
+      )
+    : (preparation as Preparation)
+}
+
+/** Returns at once when there is no state to tell. No host is started for it. */
+function findState(session: Session, { toolBounds }: Authority): Promise<WorkspaceState | undefined> | undefined {
+  const { toolRuntime, settings } = session
+  const { backend, processes } = toolRuntime
+  if (settings.agent?.workspace_state === false) return undefined
+  const hasFiles = ['virtual', 'http'].includes(backend.kind) && session.hasReadableFiles()
+  if (!hasFiles && !processes.list().some(({ state }) => state.at === 'running')) return undefined
+  const mayRun = toolRuntime.toolbox(settings, toolBounds ? { toolBounds } : {}).has('terminal')
+  return mayRun ? readState(session, hasFiles) : undefined
+}
+
+async function readState(session: Session, hasFiles: boolean): Promise<WorkspaceState | undefined> {
+  return (await import('#durable/turn/prompt/workspace-state.ts')).readWorkspaceState(session, hasFiles)
+}
+
+const mayHaveReferences = /@(?:(?:file|folder|url|session|git):|diff|staged)/
+
+/** Returns at once for a message without references. */
+function findReferences(session: Session, authority: Authority, submission: Submission) {
+  const text = submission.kind === 'retry' ? lastTyped(session) : writtenText(submission)
+  return mayHaveReferences.test(text) ? listReferences(session, authority, text) : undefined
+}
+
+const lastTyped = ({ store }: Session): string => {
+  const last = store.transcript().findLast((message) => message.role === 'user' && !message.source)
+  return last ? textIn(last) : ''
+}
+
+/** A reference to something that the turn has no tool for stays text. */
+async function listReferences(
+  { toolRuntime, settings }: Session,
+  { toolBounds }: Authority,
+  text: string,
+): Promise<readonly ToolCallPart[]> {
+  const { planReferences } = await import('#agent/prompt/references.ts')
+  const tools = toolRuntime.toolbox(settings, toolBounds ? { toolBounds } : {})
+  return planReferences(text).filter(({ name }) => tools.has(name))
 }
 
 /** Starts a turn or joins the open one. It does not await, so that nothing else is submitted in between. */
@@ -215,16 +263,20 @@ function refuse(intake: Intake, { limit, retryAfter }: Exclude<Admission, { read
   return { runId: intake.runId, status: 'over-limit', limit, retryAfter }
 }
 
-function start(session: Session, intake: Intake, { recalled, ...preparation }: Prepared): Submitted {
+function start(session: Session, intake: Intake, { recalled, references, state, ...preparation }: Prepared): Submitted {
   const { runId } = intake
   const composed = intake.compose()
   if (!composed) return { runId, status: 'nothing' }
   const { message } = composed
-  const opening = message.role === 'user' ? withFileNews(session, withRecalled(message, recalled)) : message
-  session.turns.start({ runId, ...composed, message: opening }, preparation)
+  const opening = message.role === 'user' ? withNotes(session, message, { recalled, state }) : message
+  const calls = composed.calls ?? (message.role === 'user' ? references : undefined)
+  session.turns.start({ runId, ...composed, message: opening, ...(calls && { calls }) }, preparation)
   void failpoint('accepted')
   return { runId, status: 'running' }
 }
+
+const withNotes = (session: Session, message: UserMessage, { recalled, state }: Pick<Prepared, 'recalled' | 'state'>) =>
+  withFileNews(session, { ...withRecalled(message, recalled), ...(state && { state }) })
 
 /** Tells the model which files others have changed since the last turn. In the first turn no file is news. */
 function withFileNews({ store, toolRuntime: { backend } }: Session, message: UserMessage): UserMessage {

@@ -154,6 +154,8 @@ export type SessionMetadata = Conversations & {
   readonly promptRecord?: PromptRecord | undefined
   /** Folders whose context file a result has brought. */
   readonly hintedFolders?: readonly string[]
+  /** The host of the operator, as it was found when it was asked. Empty: it did not answer the question. */
+  readonly hostProbe?: string
   readonly todos: readonly Todo[]
   readonly shell?: ShellState
   /** The metadata that a client has given the session as a conversation. */

@@ -3,7 +3,7 @@
 import { allMarks, type Marks } from '#agent/core/marks.ts'
 import { historyDb } from '#db/shards/sharded-database.ts'
 import type { Skills } from '#agent/core/skills/skill.ts'
-import type { Services, ServiceName, SideModel, Tool, Toolbox } from '#agent/core/tool.ts'
+import type { NamedCheckpoints, Services, ServiceName, SideModel, Tool, Toolbox } from '#agent/core/tool.ts'
 import { hash53 } from '#agent/core/hash53.ts'
 import type { Subagents } from '#agent/core/subagent.ts'
 import type { Limits, Settings } from '#agent/core/settings.ts'
@@ -71,6 +71,7 @@ export type ToolRuntimeOptions = {
   readonly typed: () => string
   /** Read at each use: they exist after this. */
   readonly subagents: () => Subagents
+  readonly checkpoints: NamedCheckpoints
   readonly runInBackground: (work: Promise<unknown>) => void
   readonly processes: { readonly rows: ProcessRows; readonly step: () => number }
   readonly media: MediaSession
@@ -185,7 +186,7 @@ export class SessionServices {
   }
 
   #createServices(): Omit<Services, 'programs'> {
-    const { env, tenantId, sessionId, meta, updateMeta, subagents, media, typed } = this.#options
+    const { env, tenantId, sessionId, meta, updateMeta, subagents, checkpoints, media, typed } = this.#options
     const documents = openDocuments({ loader: this.#loader, owner: `${tenantId}/${sessionId}` })
     return {
       backend: this.backend,
@@ -216,6 +217,7 @@ export class SessionServices {
         isGroup: () => meta().origin?.isGroup === true,
       }),
       subagents: createSessionSubagents(subagents),
+      checkpoints,
       media: this.paidMedia.media,
       vision: this.paidMedia.vision,
       browser: this.browser,

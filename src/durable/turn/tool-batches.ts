@@ -38,6 +38,7 @@ import { tenantStub } from '#durable/platform/addresses.ts'
 import type { ExecutionBackend } from '#agent/core/backend.ts'
 import {
   contextFileNames,
+  cursorRuleFolder,
   foldersTo,
   listContextFiles,
   maxHintAncestors,
@@ -300,9 +301,35 @@ export class FolderHints {
   }
 
   async #render(paths: readonly string[]): Promise<string> {
+    const { text, room } = await this.#renderFolders(paths)
+    return [text, await this.#renderRules(paths, room)].filter(Boolean).join('\n')
+  }
+
+  /** Rules of `.cursor/rules` for files that a call works on. */
+  async #renderRules(paths: readonly string[], room: number): Promise<string> {
+    const { backend, meta, redact } = this.#options
+    const { files, kind } = backend
+    const { root } = backend.capabilities
+    const path = `${root}/${cursorRuleFolder}`
+    if (!paths.length || room < minRoomChars || this.#empty.has(path)) return ''
+    const folder = await readFolder(files, path)
+    if (!folder.names.size && kind !== 'virtual') this.#empty.add(path)
+    if (!folder.names.size) return ''
+    const { readRulesFor } = await import('./prompt/cursor-rules.ts')
+    const { hintedFolders = [] } = meta()
+    const rules = (await readRulesFor(paths, { files, root, folder })).filter(
+      (rule) => !hintedFolders.includes(rule.path),
+    )
+    let left = room
+    const given = rules.filter(({ text }) => left >= minRoomChars && ((left -= text.length), true))
+    this.#remember(given.map((rule) => rule.path))
+    return given.map(({ name, text }) => renderContextFile({ name, text }, room, redact).text).join('\n')
+  }
+
+  async #renderFolders(paths: readonly string[]): Promise<{ readonly text: string; readonly room: number }> {
     const { files, capabilities, kind } = this.#options.backend
     const folders = this.#listNewFolders(capabilities.root, paths)
-    if (!folders.length) return ''
+    if (!folders.length) return { text: '', room: maxHintChars }
     const found = await Promise.all(folders.map((path) => readFolder(files, path)))
     const hints: string[] = []
     const given: string[] = []
@@ -320,7 +347,7 @@ export class FolderHints {
       }
     }
     this.#remember(given)
-    return hints.join('\n')
+    return { text: hints.join('\n'), room }
   }
 
   /** The closest folder comes first. The prompt has the files of the root, if there were any. */

@@ -11,6 +11,7 @@ import {
   type Checkpoint,
   checkpointLimits,
   type Checkpoints,
+  isOfRun,
   type Restored,
   type Selection,
 } from '#backends/checkpoints.ts'
@@ -60,7 +61,7 @@ export function openCheckpointArchive(options: ArchiveOptions): CheckpointArchiv
   return {
     begin: (id) => void (run = id),
     async saveBeforeChange(host) {
-      if (run === undefined || rows.newest()?.run === run) return
+      if (run === undefined || isOfRun(rows.newest()?.run, run)) return
       const turn = run
       saving ??= saveCheckpoint(context, host, turn)
         .catch((error: unknown) =>
@@ -163,6 +164,16 @@ const createSelector =
   (one: string) =>
     path !== undefined ? one === path || one.startsWith(`${path}/`) : all === true || !userPaths.has(one)
 
+async function mark(context: ArchiveContext, host: PortableBackend, key: string): Promise<boolean> {
+  try {
+    await saveCheckpoint(context, host, key)
+    return true
+  } catch (error) {
+    log.warn('checkpoint.unsaved', 'A named checkpoint could not be saved.', { error })
+    return false
+  }
+}
+
 type Actions = { readonly begin: (run: string) => void; readonly finishRollback: () => Promise<void> }
 
 function createCheckpoints(
@@ -176,6 +187,7 @@ function createCheckpoints(
     | undefined
   return {
     begin,
+    mark: (key) => mark(context, host, key),
     has: (id, run) => rows.get(id)?.run === run,
     async list() {
       const [newest, ...older] = rows.list()

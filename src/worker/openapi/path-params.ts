@@ -14,7 +14,10 @@ export const attachmentParam = {
   description: 'The id of the attachment, as in the address that the message shows.',
   example: 'msg_1.0',
 }
-export const checkpointParam = { description: 'The number of the checkpoint; 1 is the newest.', example: '1' }
+export const checkpointParam = {
+  description: 'The number of the checkpoint, or its name; 1 is the newest.',
+  example: '1',
+}
 export const questionParam = ofId('question', `${sessionExample}.run_5b1f0c9e8a7d4e62.1.call_1`)
 export const approvalParam = ofId('approval', `${sessionExample}.run_5b1f0c9e8a7d4e62.1.call_1`)
 

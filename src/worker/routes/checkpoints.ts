@@ -1,13 +1,14 @@
 /** `/api/sessions/{id}/checkpoints` and `…/rollback`: lists states of the workspace, compares and restores them. */
 
 import * as z from 'zod'
-import type { Unreachable } from '#durable/session/core/checkpoints.ts'
+import { maxCheckpointName } from '#agent/core/tool.ts'
+import type { CheckpointRef, Unreachable } from '#durable/session/core/checkpoints.ts'
 import { AppError } from '../errors.ts'
 import { pageByPosition } from '../input/page.ts'
 import { route } from '../route.ts'
 import { requireFound, addressSession } from '../sessions.ts'
 import { busyError } from './sessions.ts'
-import { listOf, ok, pageQuery } from '../shapes.ts'
+import { created, listOf, ok, pageQuery } from '../shapes.ts'
 import { nameSchemas } from '../schema-names.ts'
 import { checkpointParam, runParam, sessionParam } from '../openapi/path-params.ts'
 
@@ -15,16 +16,21 @@ const tag = 'Checkpoints'
 const paths = z.array(z.string())
 
 const checkpointShape = z.object({
-  n: z.int().describe('The number for rollback. 1 is the state before the last turn that changed something.'),
+  n: z
+    .int()
+    .describe(
+      'The number for rollback. 1 is the newest: the state before the last turn that changed something, or a named one.',
+    ),
   at: z.iso.datetime(),
-  run_id: z.string(),
+  run_id: z.string().nullable().describe('Null for a named one that a person has made.'),
+  name: z.string().nullable().describe('Null for the state before a turn.'),
   files: paths.describe('The first 200 files that the turn changed.'),
   count: z.int().describe('Number of changed files.'),
   left_out: paths.describe('Files that were too large to keep.'),
 })
 nameSchemas(
   { Checkpoint: checkpointShape },
-  { Checkpoint: { n: 1, run_id: runParam.example, files: ['report.md'], count: 1, left_out: [] } },
+  { Checkpoint: { n: 1, run_id: runParam.example, name: null, files: ['report.md'], count: 1, left_out: [] } },
 )
 const differenceShape = z.object({
   files: z
@@ -42,8 +48,17 @@ const rollbackShape = z.object({
   undone: z.int().describe('Turns removed from the conversation.'),
   messages: paths.describe('Their user messages, newest first.'),
 })
+const nameField = z
+  .string()
+  .trim()
+  .min(1)
+  .max(maxCheckpointName)
+  .refine((name) => name.isWellFormed() && /\D/.test(name), 'A name has a character that is no digit.')
 const rollbackSchema = z.strictObject({
-  n: z.int().min(1).max(1_000).default(1),
+  n: z.int().min(1).max(1_000).optional().describe('Default: the last turn that changed something.'),
+  name: nameField
+    .optional()
+    .describe('A named checkpoint, in place of n. It restores files and keeps the conversation.'),
   path: z
     .string()
     .min(1)
@@ -62,7 +77,31 @@ function requireReachable<T>(answer: T): Exclude<T, Unreachable> {
   throw new AppError(503, 'unavailable', String(answer.unreachable), { retryAfter: 30 })
 }
 
+/** A name is no number. */
+const parseRef = (text: string): CheckpointRef => (/^\d+$/.test(text) ? Number(text) : text)
+
 export const checkpointRoutes = [
+  route({
+    method: 'post',
+    path: '/api/sessions/:id/checkpoints',
+    id: 'createSessionCheckpoint',
+    params: { id: sessionParam },
+    scope: 'write',
+    tag,
+    summary: 'Name the present state of the workspace',
+    example: { name: 'before the migration' },
+    body: z.strictObject({ name: nameField }),
+    responses: created('The name', z.object({ name: z.string() })),
+    handle: async ({ env, authority, tenant, param, body: { name } }) => {
+      const session = addressSession(env, tenant.id, param('id'))
+      const outcome = requireReachable(requireFound(await session.checkpoints.create(authority, name)))
+      if (outcome === 'exists')
+        throw new AppError(409, 'conflict', `There is a checkpoint "${name}" already.`, { param: 'name' })
+      if (outcome === 'unsupported')
+        throw new AppError(503, 'unavailable', 'The workspace of this session keeps no checkpoints now.')
+      return Response.json({ name }, { status: 201 })
+    },
+  }),
   route({
     method: 'get',
     path: '/api/sessions/:id/checkpoints',
@@ -95,18 +134,22 @@ export const checkpointRoutes = [
         .max(1_024)
         .optional()
         .meta({ description: 'Only this file or directory.', example: 'report.md' }),
-      to: z.coerce
-        .number()
-        .int()
-        .min(1)
-        .optional()
-        .describe('A newer checkpoint to compare with. Default: the current files.'),
+      to: z.string().min(1).max(maxCheckpointName).optional().meta({
+        description: 'The number or name of another checkpoint to compare with. Default: the current files.',
+        example: '1',
+      }),
     }),
     responses: ok('The differences', differenceShape),
     handle: async ({ env, authority, tenant, param, query }) => {
       const session = addressSession(env, tenant.id, param('id'))
       const difference = requireReachable(
-        requireFound(await session.checkpoints.diff(authority, { n: Number(param('n')) || 0, ...query })),
+        requireFound(
+          await session.checkpoints.diff(authority, {
+            from: parseRef(param('n')),
+            ...(query.to !== undefined && { to: parseRef(query.to) }),
+            ...(query.path !== undefined && { path: query.path }),
+          }),
+        ),
       )
       if (!difference) throw checkpointNotFound()
       return Response.json(difference)

@@ -112,3 +112,37 @@ describe('hints of folders', () => {
     expect(await host.touch('/workspace')).toContain('Use tabs.')
   })
 })
+
+describe('rules of .cursor/rules', () => {
+  const rule = (globs: string, text: string, always = false) =>
+    `---\ndescription: d\nglobs: ${globs}\nalwaysApply: ${always}\n---\n${text}\n`
+  const files = {
+    '.cursor/rules/ts.mdc': rule('src/**/*.ts,*.tsx', 'Use types.'),
+    '.cursor/rules/py.mdc': rule('"*.py"', 'Use black.'),
+    '.cursor/rules/yaml.mdc': rule('\n  - "**/*.{yml,yaml}"', 'Two blanks.'),
+    '.cursor/rules/all.mdc': rule('*.ts', 'Always.', true),
+    '.cursor/rules/bad.mdc': rule(`${'{a,b}'.repeat(12)}*.ts`, 'Unreadable.'),
+  }
+
+  it.each([
+    ['src/a/b.ts', 'Use types.'],
+    ['web/x.tsx', 'Use types.'],
+    ['tools/x.py', 'Use black.'],
+    ['a/b.yaml', 'Two blanks.'],
+  ])('come with the first result of %s that they are for', async (path, text) => {
+    const { touch } = setUp(files)
+    const hint = await touch(`/workspace/${path}`)
+    expect(hint).toMatch(new RegExp(`<untrusted-\\w+ source="\\.cursor/rules/[^]*${text}`))
+    expect(await touch(`/workspace/${path}`)).toBe('')
+  })
+
+  it.each(['lib/b.ts', 'a.md'])('do not come with %s', async (path) => {
+    expect(await setUp(files).touch(`/workspace/${path}`)).toBe('')
+  })
+
+  it('share the room with the context files of folders', async () => {
+    const { touch } = setUp({ ...files, 'src/AGENTS.md': 'o'.repeat(7_800) })
+    expect(await touch('/workspace/src/a.ts')).not.toContain('Use types.')
+    expect(await touch('/workspace/src/a.ts')).toContain('Use types.')
+  })
+})

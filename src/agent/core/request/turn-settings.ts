@@ -48,6 +48,12 @@ export const turnSettings = {
       max_wait_seconds: z.int().min(0).max(86_400).optional().describe('Longest total wait for providers in one turn.'),
       first_byte_timeout: count(3_600).optional().describe('Longest wait in seconds for the first byte of an answer.'),
       idle_timeout: count(3_600).optional().describe('Longest pause in seconds within an answer.'),
+      workspace_state: z
+        .boolean()
+        .optional()
+        .describe(
+          'Tells the model the branch, changes and processes of the workspace when a turn starts. Default: true.',
+        ),
       soul: z.string().max(maxSoulChars).optional().describe('Who the agent is: replaces the built-in identity.'),
       personality: personalityName.optional().describe('How the agent speaks: a name, or none. Default: none.'),
       personalities: z

@@ -81,9 +81,18 @@ export const commandTable = [
     busy: 'refuse',
   },
   {
+    name: 'checkpoint',
+    usage: 'NAME',
+    description: 'Names the present state of the files.',
+    group: 'conversation',
+    scope: 'write',
+    busy: 'dispatch',
+  },
+  {
     name: 'rollback',
-    usage: '[N] [all]',
-    description: 'Restores the files of before the last turn that changed them, and takes that turn out.',
+    usage: '[N | NAME] [all]',
+    description:
+      'Restores the files of before the last turn that changed them, and takes that turn out; or named files.',
     group: 'conversation',
     scope: 'write',
     busy: 'refuse',
@@ -201,8 +210,8 @@ export const commandTable = [
   },
   {
     name: 'heartbeat',
-    usage: 'every 30m PROMPT | pause | resume | clear',
-    description: 'Sends a prompt at an interval of at least a minute, while the session is idle.',
+    usage: 'every 30m [PROMPT] | pause | resume | clear',
+    description: 'Sends a prompt, or HEARTBEAT.md, at an interval of at least a minute, while the session is idle.',
     group: 'work',
     scope: 'chat',
     busy: 'dispatch',

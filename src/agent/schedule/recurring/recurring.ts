@@ -22,7 +22,11 @@ type Recurring = {
 }
 
 /** Comes at a fixed interval, for as long as the session exists. */
-export type Heartbeat = Recurring & { readonly everyMs: number }
+export type Heartbeat = Recurring & {
+  readonly everyMs: number
+  /** The prompt is the file HEARTBEAT.md of the workspace. */
+  readonly isOfFile?: true
+}
 /** Comes until its work is done. Without `everyMs` the model chooses the pause. */
 export type Loop = Recurring & { readonly everyMs?: number | undefined }
 
@@ -52,6 +56,21 @@ export const createHeartbeat = (start: RecurringStart, everyMs: number): Heartbe
   ...newRecurring(start, start.now + everyMs),
   everyMs,
 })
+
+export const heartbeatFile = 'HEARTBEAT.md'
+
+/** Works on a file that people and the agent change. */
+export const createFileHeartbeat = (start: Omit<RecurringStart, 'prompt'>, everyMs: number): Heartbeat => ({
+  ...createHeartbeat({ ...start, prompt: `Do what ${heartbeatFile} of the workspace asks for now.` }, everyMs),
+  isOfFile: true,
+})
+
+/** Whether the file asks for anything: headings, blank lines and comments do not. */
+export const hasTasks = (text: string): boolean =>
+  text
+    .replace(/<!--[^]*?(?:-->|$)/g, '')
+    .split('\n')
+    .some((line) => line.trim() !== '' && !/^\s*(?:#|[-*]\s*(?:\[ ?\]\s*)?$)/.test(line))
 
 /** The first tick of a loop comes at once. */
 export const createLoop = (start: RecurringStart, everyMs: number | undefined): Loop => ({

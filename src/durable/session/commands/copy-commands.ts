@@ -1,7 +1,8 @@
 /** `/fork` and `/rollback`: copy a session, and bring its files and its conversation back to an earlier state. */
 
 import { newSessionId } from '#durable/platform/ids.ts'
-import { orUnreachable, type RollbackResult, rollback, type Unreachable } from '../core/checkpoints.ts'
+import { maxCheckpointName } from '#agent/core/tool.ts'
+import { createNamed, orUnreachable, type RollbackResult, rollback, type Unreachable } from '../core/checkpoints.ts'
 import { cancelCopy, copySession } from '../copies/fork.ts'
 import { type CommandHandler, reply, usageReply } from './command.ts'
 import { describeLimit, describeTurns } from './describe.ts'
@@ -32,12 +33,26 @@ export const forkCommand: CommandHandler = async (session, { text, authority }) 
 
 export const rollbackCommand: CommandHandler = async (session, { words }) => {
   const all = words.some((word) => /^(?:--)?all$/i.test(word))
-  const [number = '1', ...more] = words.filter((word) => !/^(?:--)?all$/i.test(word))
-  const n = Number(number)
-  if (!Number.isInteger(n) || n < 1 || more.length) return usageReply('rollback')
+  const named = words.filter((word) => !/^(?:--)?all$/i.test(word)).join(' ')
+  if (/^[0+-]/.test(named)) return usageReply('rollback')
+  const ref = /^\d+$/.test(named) ? { n: Number(named) } : named ? { name: named } : {}
   const { storage } = session.outside
-  const done = await orUnreachable(() => rollback(session, storage, { n, ...(all && { all }) }))
+  const done = await orUnreachable(() => rollback(session, storage, { ...ref, ...(all && { all }) }))
   return reply(describeRollback(done))
+}
+
+export const checkpointCommand: CommandHandler = async (session, { text, runId }) => {
+  const name = text.trim()
+  if (!/\D/.test(name) || name.length > maxCheckpointName) return usageReply('checkpoint')
+  const done = await orUnreachable(() => createNamed(session, name, runId))
+  if (typeof done !== 'string') return reply(done.unreachable)
+  return reply(
+    {
+      created: `The files are kept as "${name}". /rollback ${name} restores them.`,
+      exists: `There is a checkpoint "${name}" already.`,
+      unsupported: 'This workspace keeps no checkpoints now.',
+    }[done],
+  )
 }
 
 function describeRollback(result: RollbackResult | Unreachable): string {

@@ -2,6 +2,7 @@
 
 import { renderDuration, splitDuration } from '#agent/schedule/recurring/duration.ts'
 import {
+  createFileHeartbeat,
   createHeartbeat,
   createLoop,
   type Heartbeat,
@@ -26,12 +27,17 @@ type RecurringKind = 'heartbeat' | 'loop'
 
 function setHeartbeat(session: Session, { text, authority }: CommandCall): CommandReply {
   const { ms, text: prompt } = splitDuration(text)
-  if (ms === undefined || !prompt || prompt.length > maxPromptChars) return usageReply('heartbeat')
+  if (ms === undefined || prompt.length > maxPromptChars) return usageReply('heartbeat')
   if (ms < minHeartbeatMs || ms > maxPauseMs)
     return reply(
       `A heartbeat comes at most every ${renderDuration(minHeartbeatMs)} and at least every ${renderDuration(maxPauseMs)}.`,
     )
-  return store(session, 'heartbeat', createHeartbeat({ prompt, authority, now: clock.now() }, ms))
+  const start = { authority, now: clock.now() }
+  return store(
+    session,
+    'heartbeat',
+    prompt ? createHeartbeat({ ...start, prompt }, ms) : createFileHeartbeat(start, ms),
+  )
 }
 
 function setLoop(session: Session, { text, authority }: CommandCall): CommandReply {

@@ -5,7 +5,7 @@ import { backgroundCommand } from './background-command.ts'
 import { pauseCommand, platformCommand, sethomeCommand, voiceCommand } from './channel-commands.ts'
 import type { CommandFallback, CommandHandler } from './command.ts'
 import { compressCommand, newCommand, retryCommand, titleCommand, undoCommand } from './conversation-commands.ts'
-import { forkCommand, rollbackCommand } from './copy-commands.ts'
+import { checkpointCommand, forkCommand, rollbackCommand } from './copy-commands.ts'
 import { approveCommand, denyCommand } from './decision-commands.ts'
 import { goalCommand, subgoalCommand } from './goal-commands.ts'
 import { helpCommand } from './help-command.ts'
@@ -35,6 +35,7 @@ export const commandHandlers: Readonly<Record<CommandName, CommandHandler>> = {
   resume: resumeCommand,
   retry: retryCommand,
   undo: undoCommand,
+  checkpoint: checkpointCommand,
   rollback: rollbackCommand,
   compress: compressCommand,
   title: titleCommand,

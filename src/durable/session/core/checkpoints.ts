@@ -5,18 +5,30 @@
 
 import { BackendError } from '#agent/core/backend.ts'
 import { textIn } from '#agent/core/message.ts'
-import type { Change, Checkpoint, Checkpoints, Selection } from '#backends/checkpoints.ts'
-import { checkpointLimits } from '#backends/checkpoints.ts'
+import { allMarks } from '#agent/core/marks.ts'
+import type { NamedCheckpoints } from '#agent/core/tool.ts'
+import {
+  type Change,
+  type Checkpoint,
+  checkpointLimits,
+  type Checkpoints,
+  keyOfName,
+  type Restored,
+  type Selection,
+  splitKey,
+} from '#backends/checkpoints.ts'
 import { renderUnifiedDiff } from '#tools/file/patch/unified-diff.ts'
 import type { Session } from '../session.ts'
 import { type FileResult, workspaceFiles } from './files.ts'
 import { clock } from '#durable/platform/clock.ts'
 
 export type CheckpointView = {
-  /** The number that `rollback` takes: 1 is the last turn that changed files. */
+  /** The number that `rollback` takes: 1 is the newest. */
   readonly n: number
   readonly at: string
-  readonly run_id: string
+  /** Null for a named one that a person has made. */
+  readonly run_id: string | null
+  readonly name: string | null
   /** Relative to the workspace. */
   readonly files: readonly string[]
   readonly count: number
@@ -44,7 +56,11 @@ export type RollbackResult =
       readonly undone: number
     }
 
-export type RollbackRequest = { readonly n: number } & Selection
+/** A checkpoint by its number or its name. */
+export type CheckpointRef = number | string
+
+/** Without `n` and `name`: to the state before the last turn that changed something. */
+export type RollbackRequest = { readonly n?: number | undefined; readonly name?: string | undefined } & Selection
 
 const maxDiffChars = 200_000
 /** A diff shows only the names of larger files. */
@@ -78,35 +94,52 @@ export async function listCheckpoints(session: Session): Promise<readonly Checkp
   return now.map(({ run, at, files, count, left }, i) => ({
     n: i + 1,
     at: new Date(at).toISOString(),
-    run_id: run,
+    run_id: splitKey(run).run || null,
+    name: splitKey(run).name ?? null,
     files: files.map(short),
     count,
     left_out: left.map(short),
   }))
 }
 
+/** Names the present state of the workspace. */
+export async function createNamed(
+  session: Session,
+  name: string,
+  run?: string,
+): Promise<'created' | 'exists' | 'unsupported'> {
+  const current = await currentCheckpoints(session)
+  if (!current) return 'unsupported'
+  const key = keyOfName(name, run)
+  // The call was repeated after a crash.
+  if (run !== undefined && current.now[0]?.run === key) return 'created'
+  if (pick(current, name)) return 'exists'
+  return (await current.all.mark(key)) ? 'created' : 'unsupported'
+}
+
+const pick = ({ now }: Pick<CurrentCheckpoints, 'now'>, ref: CheckpointRef): Checkpoint | undefined =>
+  typeof ref === 'number' ? now[ref - 1] : now.find(({ run }) => splitKey(run).name === ref)
+
 export type DiffRequest = {
-  readonly n: number
-  /** Compares with this later checkpoint instead of the current files. */
-  readonly to?: number | undefined
+  readonly from: CheckpointRef
+  /** Compares with this checkpoint instead of the current files. */
+  readonly to?: CheckpointRef | undefined
   /** Only this file or directory. */
   readonly path?: string | undefined
 }
 
-/**
- * Compares the files before the turn with those before a later turn, or with the current ones. Null when there is no such
- * checkpoint.
- */
-export async function diffSince(session: Session, { n, to, path }: DiffRequest): Promise<CheckpointDiff | null> {
+/** Compares two states of the files, in any order, or one with the current files. Null when there is no such checkpoint. */
+export async function diffSince(session: Session, { from, to, path }: DiffRequest): Promise<CheckpointDiff | null> {
   const current = await currentCheckpoints(session)
-  const pair = current && pairOf(current, n, to)
+  const pair = current && pairOf(current, from, to)
   if (!current || !pair) return null
   const short = relativeTo(session)
   const isSelected = selectionOf(path === undefined ? undefined : short(session.toolRuntime.backend.resolve(path)))
   const parts = new DiffParts()
-  for await (const change of changesBetween(current.all, ...pair)) {
+  const { isBackwards, between } = pair
+  for await (const change of changesBetween(current.all, ...between)) {
     const name = short(change.path)
-    if (isSelected(name)) parts.add(name, change)
+    if (isSelected(name)) parts.add(name, isBackwards ? reverse(change) : change)
     if (parts.isFull) break
   }
   return parts.view()
@@ -133,13 +166,21 @@ export async function readFileAt(session: Session, path: string, turn: number | 
   return workspaceFiles(session).read(path)
 }
 
-type CheckpointPair = readonly [from: Checkpoint, to: Checkpoint | undefined]
-
-function pairOf({ now }: CurrentCheckpoints, n: number, to: number | undefined): CheckpointPair | undefined {
-  const [from, until] = [now[n - 1], now[(to ?? 0) - 1]]
-  if (!from || (to !== undefined && (!until || to > n))) return undefined
-  return [from, until]
+type CheckpointPair = {
+  readonly isBackwards: boolean
+  /** The older one first. */
+  readonly between: readonly [from: Checkpoint, to: Checkpoint | undefined]
 }
+
+function pairOf(current: CurrentCheckpoints, from: CheckpointRef, to: CheckpointRef | undefined) {
+  const [start, end] = [pick(current, from), to === undefined ? undefined : pick(current, to)]
+  if (!start || (to !== undefined && !end)) return undefined
+  const isBackwards = end !== undefined && end.id < start.id
+  return { isBackwards, between: isBackwards ? [end, start] : [start, end] } satisfies CheckpointPair
+}
+
+const reverse = (change: AnyChange): AnyChange =>
+  'tooLarge' in change ? change : { ...change, before: change.after, after: change.before }
 
 /** The whole workspace resolves to its absolute path. */
 const selectionOf = (selected: string | undefined) => (name: string) =>
@@ -212,32 +253,86 @@ function text(bytes: Uint8Array | undefined): { readonly text: string } | 'binar
 export async function rollback(
   session: Session,
   storage: Pick<DurableObjectStorage, 'transactionSync'>,
-  { n, ...given }: RollbackRequest,
+  { n, name, ...given }: RollbackRequest,
 ): Promise<RollbackResult> {
-  const { backend } = session.toolRuntime
-  const selection = given.path === undefined ? given : { ...given, path: backend.resolve(given.path) }
-  const { all, now } = (await currentCheckpoints(session)) ?? {}
-  const checkpoint = now?.[n - 1]
-  if (!all || !checkpoint) return { kind: 'missing' }
+  const selection = selectionIn(session, given)
+  const current = await currentCheckpoints(session)
+  const isOfTurn = ({ run }: Checkpoint) => splitKey(run).name === undefined
+  const checkpoint =
+    n === undefined && name === undefined ? current?.now.find(isOfTurn) : current && pick(current, name ?? n ?? 1)
+  if (!current || !checkpoint) return { kind: 'missing' }
+  const isWhole = selection.path === undefined && isOfTurn(checkpoint)
+  const done = await restoreFiles(storage, {
+    all: current.all,
+    checkpoint,
+    selection,
+    isRefused: () => session.store.hasOpenTurn,
+    alsoDo: () => (isWhole ? undoFrom(session, checkpoint.run) : nothingUndone),
+  })
+  if (typeof done === 'string') return { kind: done }
+  const { restored, kept, left } = done.files
+  recordRollback(session, selection, restored)
+  const short = relativeTo(session)
+  const paths = { restored: restored.map(short), kept: kept.map(short), left_out: left.map(short) }
+  return { kind: 'done', ...paths, ...done.also }
+}
+
+/** Restores files for the turn that runs. The conversation stays. */
+export async function restoreNamed(
+  session: Session,
+  storage: Pick<DurableObjectStorage, 'transactionSync'>,
+  { name, path }: { readonly name: string; readonly path: string | undefined },
+): ReturnType<NamedCheckpoints['restore']> {
+  const current = await currentCheckpoints(session)
+  const names = current?.now.flatMap(({ run }) => splitKey(run).name ?? []) ?? []
+  const checkpoint = current && pick(current, name)
+  if (!current || !checkpoint) return { kind: 'missing', names }
+  const selection = selectionIn(session, path === undefined ? {} : { path })
+  const given = { all: current.all, checkpoint, selection, isRefused: () => false, alsoDo: () => nothingUndone }
+  const done = await restoreFiles(storage, given)
+  if (typeof done === 'string') return { kind: 'missing', names }
+  const { restored, kept } = done.files
+  const { fileMarks, backend } = session.toolRuntime
+  for (const one of restored) {
+    // The marks of an earlier version are not known.
+    fileMarks.set(one, allMarks)
+    backend.known?.recordReported(one, 'changed')
+  }
+  return { kind: 'done', restored: restored.length, kept: kept.length }
+}
+
+const selectionIn = ({ toolRuntime }: Session, given: Selection): Selection =>
+  given.path === undefined ? given : { ...given, path: toolRuntime.backend.resolve(given.path) }
+
+type Restoring<T> = {
+  readonly all: Checkpoints
+  readonly checkpoint: Checkpoint
+  readonly selection: Selection
+  /** Asked again after each wait. */
+  readonly isRefused: () => boolean
+  /** Runs in the transaction that restores. */
+  readonly alsoDo: () => T
+}
+
+async function restoreFiles<T>(
+  storage: Pick<DurableObjectStorage, 'transactionSync'>,
+  { all, checkpoint, selection, isRefused, alsoDo }: Restoring<T>,
+): Promise<{ readonly files: Restored; readonly also: T } | 'busy' | 'missing'> {
   for (;;) {
-    if (session.store.hasOpenTurn) return { kind: 'busy' }
+    if (isRefused()) return 'busy'
     await all.prepare(checkpoint.id, selection)
     // A turn may have started, or another rollback may have finished, during the wait.
-    if (session.store.hasOpenTurn) return { kind: 'busy' }
-    if (!all.has(checkpoint.id, checkpoint.run)) return { kind: 'missing' }
+    if (isRefused()) return 'busy'
+    if (!all.has(checkpoint.id, checkpoint.run)) return 'missing'
     const done = storage.transactionSync(() => {
       const files = all.restore(checkpoint.id, selection)
-      return (
-        files && { files, undone: selection.path === undefined ? undoFrom(session, checkpoint.run) : nothingUndone }
-      )
+      return files && { files, also: alsoDo() }
     })
     if (!done) continue
     await all.finishRestore()
-    const { restored, kept, left } = done.files
-    recordRollback(session, selection, restored)
-    const short = relativeTo(session)
-    const paths = { restored: restored.map(short), kept: kept.map(short), left_out: left.map(short) }
-    return { kind: 'done', ...paths, ...done.undone }
+    // A rollback of everything removes the checkpoint; one with a name stays.
+    if (splitKey(checkpoint.run).name !== undefined && selection.path === undefined) await all.mark(checkpoint.run)
+    return done
   }
 }
 

@@ -5,6 +5,7 @@ import type { Authority } from '#agent/core/permission/authority.ts'
 import {
   type CheckpointView,
   type CheckpointDiff,
+  createNamed,
   type DiffRequest,
   diffSince,
   listCheckpoints,
@@ -28,6 +29,13 @@ export class CheckpointsSubject extends RpcTarget {
 
   list(authority: Authority): Promise<readonly CheckpointView[] | Unreachable | undefined> {
     return this.#host.with(authority, (session) => orUnreachable(() => listCheckpoints(session)))
+  }
+
+  create(
+    authority: Authority,
+    name: string,
+  ): Promise<Awaited<ReturnType<typeof createNamed>> | Unreachable | undefined> {
+    return this.#host.with(authority, (session) => orUnreachable(() => createNamed(session, name)))
   }
 
   /** The changes since a checkpoint. Null: there is no such checkpoint. */

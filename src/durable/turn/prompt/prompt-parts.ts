@@ -20,7 +20,7 @@ import { findPersonality, renderPersonality } from '#agent/prompt/personalities.
 import { blockFindings } from '#agent/untrusted/injection-scan.ts'
 import { log } from '#agent/core/log.ts'
 import type { Files } from '#agent/core/backend.ts'
-import { contextFileCap, foldersTo, listContextFiles } from '#agent/prompt/context-files.ts'
+import { contextFileCap, cursorRuleFolder, foldersTo, listContextFiles } from '#agent/prompt/context-files.ts'
 import { isOwnReset } from '#durable/platform/object-reset.ts'
 import { type ContextFile, readFolder, readText, renderContextFile } from './context-files.ts'
 import { withTimeout } from '#durable/platform/timeout.ts'
@@ -91,9 +91,16 @@ async function readContextFiles({ toolRuntime, meta }: TurnSession): Promise<rea
   for (const group of listContextFiles(folders)) {
     const found = await Promise.all(group.map((path) => readFile(files, root, path)))
     const withText = found.filter((file) => file !== undefined)
-    if (withText.length) return withText
+    const isOfCursor = group.every((path) => path.endsWith('/.cursorrules'))
+    if (withText.length) return isOfCursor ? [...withText, ...(await readCursorRules(files, root))] : withText
   }
-  return []
+  return readCursorRules(files, root)
+}
+
+async function readCursorRules(files: Files, root: string): Promise<readonly ContextFile[]> {
+  const folder = await readFolder(files, `${root}/${cursorRuleFolder}`)
+  if (!folder.names.size) return []
+  return (await import('./cursor-rules.ts')).readStandingRules(files, root, folder)
 }
 
 async function readFile(files: Files, root: string, path: string): Promise<ContextFile | undefined> {

@@ -14,7 +14,7 @@ import {
   says,
   until,
 } from '#test/support/scripted-model.ts'
-import { applyMigrations, call, newSession } from '#test/worker/client.ts'
+import { applyMigrations, call, newSession, request } from '#test/worker/client.ts'
 import { type Run, send } from '#test/worker/listen.ts'
 import { alarmOf, fireAlarm, kill } from '../../support/object.ts'
 
@@ -68,6 +68,24 @@ describe('/heartbeat', () => {
     await kill(id)
     await asks(id, scripted, 2)
     expect(await chat(id, '/heartbeat')).toContain('sent 1 times')
+  })
+
+  it('without a prompt works on HEARTBEAT.md, and asks no model while that is empty', async () => {
+    const { id, scripted, clock } = await session(says('[SILENT]'), says('Sent.'))
+    const put = (text: string) => request('PUT', `/api/sessions/${id}/files/HEARTBEAT.md`, { body: text })
+    expect(await chat(id, '/heartbeat every 5m')).toContain('HEARTBEAT.md')
+    for (const text of [undefined, '# Tasks\n\n<!-- later: all -->\n- \n']) {
+      if (text !== undefined) await put(text)
+      clock.pass(6 * minute)
+      await fireAlarm(id)
+      expect(scripted.requests).toHaveLength(0)
+    }
+    await put('# Tasks\n- Look at the queue\n')
+    clock.pass(6 * minute)
+    await asks(id, scripted, 1)
+    const texts = listTexts(scripted.requests[0] as ModelRequest)
+    expect(texts.at(-2)).toBe('assistant: → read_file')
+    expect(texts.at(-1)).toContain('Look at the queue')
   })
 
   it('is paused, resumed and cleared', async () => {

@@ -65,6 +65,15 @@ describe('the layer of the workspace', () => {
     expect((await layerOf(files))?.text).toMatch(text)
   })
 
+  it('has rules for every task beside .cursorrules, or alone, and no other rule', async () => {
+    const all = '---\nalwaysApply: true\n---\nUse tabs.'
+    const files = { '.cursor/rules/a.mdc': all, '.cursor/rules/b.mdc': '---\nglobs: *.ts\n---\nUse types.' }
+    expect((await layerOf(files))?.text).toMatch(/^[^\n]*: \.cursor\/rules\/a\.mdc\.\n/)
+    expect((await layerOf(files))?.text).not.toContain('Use types.')
+    expect((await layerOf({ ...files, '.cursorrules': 'Be short.' }))?.text).toMatch(/Be short\.[^]*Use tabs\./)
+    expect((await layerOf({ ...files, 'AGENTS.md': 'Be short.' }))?.text).not.toContain('Use tabs.')
+  })
+
   it.each([
     ['no context file', { 'README.md': 'Read me.' }],
     ['empty files', { 'AGENTS.md': '', '.cursorrules': ' \n' }],
