@@ -1,9 +1,9 @@
 /** Classifies sessions by their source: for search, and for lists that people read. */
 
-/** `scheduled`: runs of jobs, which repeat themselves. `hidden`: work of other sessions. `interactive`: all others. */
+/** `scheduled`: runs of jobs and batches, of which there are many. `hidden`: work of other sessions. `interactive`: all others. */
 export type SourceClass = 'interactive' | 'scheduled' | 'hidden'
 
-export const scheduledSources = ['cron', 'job', 'monitor'] as const
+export const scheduledSources = ['cron', 'job', 'batch', 'monitor'] as const
 export const hiddenSources = ['subagent', 'tool', 'learning'] as const
 
 const classes: ReadonlyMap<string, SourceClass> = new Map([
