@@ -82,6 +82,22 @@ export const commands = {
     },
     load: () => import('./commands/batch.mjs'),
   },
+  eval: {
+    usage:
+      'eval [FILE|FOLDER…] [-m MODEL]… [--filter TEXT] [--repeat N] [--concurrency N] [--strict] [--reporter terminal|json|junit|markdown] [--out FILE] [--record FILE]',
+    says: 'run cases against the agent, and compare with the last run',
+    options: {
+      model: { ...text, short: 'm', multiple: true },
+      filter: text,
+      repeat: text,
+      concurrency: text,
+      strict: flag,
+      reporter: text,
+      out: text,
+      record: text,
+    },
+    load: () => import('./commands/eval.mjs'),
+  },
   keys: {
     usage: 'keys [ls] · add [--scopes a,b] [--name NAME] [--role ROLE] [--expires DATE] · rm ID',
     says: 'keys of your tenant',

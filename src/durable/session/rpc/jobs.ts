@@ -308,6 +308,7 @@ function readOutcome(session: Session, runId: string): JobOutcome {
     isCompleted,
     output,
     marks,
+    isOutOfBudget: reason === 'out_of_budget',
     costUsd: sessionUsage(session.meta, session.store).costUsd,
     ...(!isCompleted && { error: error ?? `The turn ended: ${reason}.` }),
   }

@@ -27,7 +27,7 @@ import {
   nextName,
   parseItemSession,
 } from './batch.ts'
-import { chooseHold } from './batch-money.ts'
+import { chooseHold, raiseShare } from './batch-money.ts'
 import { BatchRows } from './batch-rows.ts'
 
 export type BatchesOptions = {
@@ -338,13 +338,32 @@ export class BatchRunner extends TenantPart {
           costUsd: item.heldUsd ?? 0,
           error: 'The session of the prompt was deleted.',
         })
-      case 'ended': {
-        const { costUsd, isCompleted, output, error } = outcome
-        const cut = output.length > maxOutputChars ? `${output.slice(0, maxOutputChars)}\n… (shortened)` : output
-        const status = isCompleted ? 'completed' : failed
-        return this.#finish(item, { status, costUsd, output: cut, ...(error !== undefined && { error }) })
-      }
+      case 'ended':
+        return this.#noteEnd(item, outcome, failed)
     }
+  }
+
+  #noteEnd(item: BatchItem, outcome: Extract<JobOutcome, { readonly kind: 'ended' }>, failed: ItemStatus): void {
+    const { costUsd, isCompleted, output, error } = outcome
+    if (outcome.isOutOfBudget && costUsd === 0 && this.#tryWithMore(item)) return
+    const cut = output.length > maxOutputChars ? `${output.slice(0, maxOutputChars)}\n… (shortened)` : output
+    const status = isCompleted ? 'completed' : failed
+    this.#finish(item, { status, costUsd, output: cut, ...(error !== undefined && { error }) })
+  }
+
+  /** Nothing was sent, because the share of the prompt was too small: it waits for a larger one. */
+  #tryWithMore({ heldUsd = 0, ...item }: BatchItem): boolean {
+    const batch = this.#rows.get(item.batch)
+    const { budgetUsd, usdPerPrompt } = batch?.plan ?? {}
+    if (!batch || item.isCancelled || budgetUsd === undefined || usdPerPrompt !== undefined) return false
+    const { batch: of, n, prompt, label, attempt } = item
+    this.#rows.putItem({ batch: of, n, prompt, label, status: 'pending', attempt: attempt + 1 }, undefined)
+    const leastUsd = Math.max(batch.leastUsd ?? 0, raiseShare(heldUsd))
+    const counts = moved(batch.counts, 'running', 'pending')
+    this.#rows.put({ ...batch, counts, heldUsd: withoutHold(batch, counts, heldUsd), leastUsd })
+    const discarding = this.#session(item.sessionId ?? '').info.delete(batch.plan.authority)
+    this.#options.runInBackground(Promise.resolve(discarding).catch(() => undefined))
+    return true
   }
 
   /** The end of a prompt, the counts and the money of its batch are one write. */
@@ -358,8 +377,7 @@ export class BatchRunner extends TenantPart {
     this.#rows.putItem({ ...ended, ...end, finishedAt: clock.now() }, undefined)
     const counts = moved(batch.counts, 'running', end.status)
     const spentUsd = batch.spentUsd + end.costUsd
-    const held = batch.plan.budgetUsd === undefined || counts.running === 0 ? 0 : Math.max(0, batch.heldUsd - heldUsd)
-    const changed = { ...batch, counts, spentUsd, heldUsd: held }
+    const changed = { ...batch, counts, spentUsd, heldUsd: withoutHold(batch, counts, heldUsd) }
     this.#rows.put(changed)
     this.#publish(changed)
   }
@@ -368,6 +386,10 @@ export class BatchRunner extends TenantPart {
     this.#options.publish([{ type: 'batch.changed', id, status, counts, spent_usd: spentUsd }])
   }
 }
+
+/** Zero when nothing runs: rounding leaves no rest. */
+const withoutHold = ({ plan, heldUsd }: Batch, { running }: Batch['counts'], released: number): number =>
+  plan.budgetUsd === undefined || running === 0 ? 0 : Math.max(0, heldUsd - released)
 
 const moved = (counts: Batch['counts'], from: ItemStatus, to: ItemStatus): Batch['counts'] => ({
   ...counts,

@@ -34,6 +34,8 @@ export type Batch = {
   readonly spentUsd: number
   /** For prompts that run. Spent and held money never exceed the budget. */
   readonly heldUsd: number
+  /** A smaller share could not pay the first call of a prompt. */
+  readonly leastUsd?: number | undefined
   /** Why it ended before its prompts. */
   readonly reason?: string | undefined
   readonly createdAt: number

@@ -56,6 +56,8 @@ export type JobOutcome =
       readonly isCompleted: boolean
       readonly output: string
       readonly error?: string
+      /** A limit in money or tokens has ended it. */
+      readonly isOutOfBudget: boolean
       /** Of the session. */
       readonly costUsd: number
       /** Of what the run has read. */

@@ -193,17 +193,30 @@ it('ends out of budget before a prompt that it cannot pay, and goes on with a la
   expect(await t.ended(id)).toMatchObject({ status: 'completed', counts: { completed: 3 } })
 })
 
-it('does not send a call that could exceed what is held for its prompt', async () => {
+it('does not send a call that could exceed what is held for its prompt, whoever chose that', async () => {
   const t = await batchTenant()
   const scripted = model(() => says('ok'))
   await t.price(scripted.id, prices)
   const { id } = await t.start({ model: scripted.id, prompts: prompts(2), budget_usd: 0.2, max_output_tokens: 20 })
-  expect(await t.ended(id)).toMatchObject({ counts: { failed: 2 }, spent_usd: 0 })
-  expect((await t.results(id))[0]).toMatchObject({
+  expect(await t.ended(id)).toMatchObject({ status: 'out_of_budget', counts: { pending: 2 }, spent_usd: 0 })
+  const own = { budget_usd: 1, usd_per_prompt: 0.1, max_output_tokens: 20 }
+  const { id: chosen } = await t.start({ model: scripted.id, prompts: prompts(2), ...own })
+  expect(await t.ended(chosen)).toMatchObject({ counts: { failed: 2 }, spent_usd: 0 })
+  expect((await t.results(chosen))[0]).toMatchObject({
     error: 'The turn ended: out_of_budget.',
     output: expect.stringContaining('usd_per_session'),
   })
   expect(scripted.requests).toHaveLength(0)
+})
+
+it('lets fewer run at a time when a share cannot pay a call', async () => {
+  const t = await batchTenant()
+  const scripted = model(() => says('ok'))
+  await t.price(scripted.id, prices)
+  const money = { budget_usd: 60, max_output_tokens: 20, concurrency: 20 }
+  const { id } = await t.start({ model: scripted.id, prompts: prompts(20), ...money })
+  expect(await t.ended(id)).toMatchObject({ status: 'completed', counts: { completed: 20 } })
+  expect(scripted.requests).toHaveLength(20)
 })
 
 it('resumes at each moment after its object or a session has ended, and asks the model once for each prompt', async () => {
