@@ -78,6 +78,41 @@ export const commands = {
     options: { name: text, deliver: text, timezone: text },
     load: () => import('./commands/jobs.mjs'),
   },
+  batch: {
+    usage:
+      'batch FILE [--budget USD] [--per-prompt USD] [--concurrency N] [--max-steps N] [-m MODEL] [--detach] [--format results|talaria|sharegpt] [--out FILE] · ls · show|follow|results|cancel|retry|rm ID',
+    says: 'many prompts of a file, each in a session of its own',
+    options: {
+      budget: text,
+      'per-prompt': text,
+      concurrency: text,
+      'max-steps': text,
+      'max-output-tokens': text,
+      model: { ...text, short: 'm' },
+      instructions: text,
+      name: text,
+      detach: flag,
+      format: text,
+      out: text,
+    },
+    load: () => import('./commands/batch.mjs'),
+  },
+  eval: {
+    usage:
+      'eval [FILE|FOLDER…] [-m MODEL]… [--filter TEXT] [--repeat N] [--concurrency N] [--strict] [--reporter terminal|json|junit|markdown] [--out FILE] [--record FILE]',
+    says: 'run cases against the agent, and compare with the last run',
+    options: {
+      model: { ...text, short: 'm', multiple: true },
+      filter: text,
+      repeat: text,
+      concurrency: text,
+      strict: flag,
+      reporter: text,
+      out: text,
+      record: text,
+    },
+    load: () => import('./commands/eval.mjs'),
+  },
   keys: {
     usage: 'keys [ls] · add [--scopes a,b] [--name NAME] [--role ROLE] [--expires DATE] · rm ID',
     says: 'keys of your tenant',

@@ -74,7 +74,7 @@ const orders = {
     ['chat', 'files', 'secrets', 'login', 'backup'],
     ['auth.ts', 'submit.ts', 'fork.ts', 'event-bridge.ts', 'tenant-export.ts'],
     ['route.ts'],
-    ['media', 'responses', 'connections'],
+    ['media', 'responses', 'connections', 'batches'],
     ['openapi'],
     ['routes'],
     ['routing'],

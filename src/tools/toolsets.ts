@@ -97,6 +97,7 @@ const presets: Readonly<Record<string, Toolset>> = {
   'talaria-cli': { includes: core },
   ...Object.fromEntries(platforms.map((name) => [`talaria-${name}`, { includes: core }])),
   'talaria-cron': coreWithout('clarify', 'cronjob', 'memory'),
+  'talaria-batch': coreWithout('clarify', 'cronjob', 'memory', 'delegation'),
   'talaria-webhook': { tools: ['web_search', 'web_extract', 'vision_analyze', 'clarify'] },
 }
 
@@ -126,13 +127,14 @@ export function getPreset(source: string): string {
 
 /**
  * Toolsets that settings cannot change for a source. Strangers write the input of a webhook, so that it has the tools of its preset
- * at most. Nobody could answer a job, and a job that creates jobs may never end.
+ * at most. Nobody could answer a job, and a job that creates jobs may never end. The money of a prompt of a batch is not divided further.
  */
 export const presetBounds: Readonly<
   Record<string, { readonly only?: readonly string[]; readonly never?: readonly string[] }>
 > = {
   'talaria-webhook': { only: ['talaria-webhook'] },
   'talaria-cron': { never: ['clarify', 'cronjob', 'memory', 'send_message'] },
+  'talaria-batch': { never: ['clarify', 'cronjob', 'memory', 'send_message', 'delegation'] },
 }
 
 export type ToolsetExpansion = {

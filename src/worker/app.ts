@@ -9,6 +9,7 @@ import { backupRoutes } from './routes/backup.ts'
 import { approvalRoutes } from './routes/approvals.ts'
 import { attachmentRoutes } from './routes/attachments.ts'
 import { auditRoutes } from './routes/audit.ts'
+import { batchRoutes } from './routes/batches.ts'
 import { channelRoutes } from './routes/channels.ts'
 import { chatRoutes } from './routes/v1/chat-completions.ts'
 import { checkpointRoutes } from './routes/checkpoints.ts'
@@ -99,6 +100,7 @@ export const routes: readonly ApiRoute[] = [
   ...pluginRoutes,
   ...outgoingHookRoutes,
   ...jobRoutes,
+  ...batchRoutes,
   ...skillRoutes,
   ...skillImportRoutes,
   ...skillFileRoutes,

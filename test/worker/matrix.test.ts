@@ -97,6 +97,10 @@ async function makeResources(
     key,
     body: { name: `${canary} ${crypto.randomUUID()}`, prompt: canary, schedule: 'every 1d' },
   })
+  const batch = await call<{ id: string }>('POST', '/api/batches', {
+    key,
+    body: { name: canary, prompts: [{ prompt: canary }] },
+  })
   const channel = await call<{ id: string }>('POST', '/api/channels', {
     key,
     body: {
@@ -143,6 +147,7 @@ async function makeResources(
     credential: credential.body.id,
     secret: secret.name,
     job: job.body.id,
+    batch: batch.body.id,
     skill,
     memory: staged.kind === 'staged' ? staged.id : '',
     channel: channel.body.id,
@@ -176,6 +181,7 @@ async function makeTenant(canary: string): Promise<Tenant> {
   await remove(`/api/skills/${deleted['skill']}`)
   await call('POST', `/api/memory/pending/${deleted['memory']}`, { key, body: { decision: 'reject' } })
   await remove(`/api/jobs/${deleted['job']}`)
+  await remove(`/api/batches/${deleted['batch']}`)
   await remove(`/api/channels/${deleted['channel']}`)
   await remove(`/api/plugins/${deleted['plugin']}`)
   await remove(`/api/hooks/${deleted['hook']}`)
@@ -201,6 +207,7 @@ const unknown: Resources = {
   credential: `cred_${'0'.repeat(32)}`,
   secret: 'NEVER_STORED',
   job: '0'.repeat(12),
+  batch: `batch_${'0'.repeat(32)}`,
   skill: 'never-stored',
   memory: `mem_${'0'.repeat(32)}`,
   channel: `ch_${'0'.repeat(32)}`,
@@ -229,6 +236,7 @@ const kinds: readonly (readonly [RegExp, string])[] = [
   [/^\/api\/skills\/\{/, 'skill'],
   [/^\/api\/memory\/pending\/\{/, 'memory'],
   [/^\/api\/jobs\/\{/, 'job'],
+  [/^\/api\/batches\/\{/, 'batch'],
   [/^\/api\/channels\/\{/, 'channel'],
   [/^\/api\/hooks\/\{/, 'hook'],
   [/^\/api\/plugins\/\{/, 'plugin'],

@@ -25,8 +25,14 @@ it.each([
   expect(listed.body.data.map(({ id }) => id)).toEqual([made.body.id])
 })
 
-it.each(['telegram', 'cron', 'subagent', 'CLI', ''])('no client makes a session with the source %j', async (source) => {
-  const { key } = await newTenant()
-  const { status, body } = await call<{ error: { param: string } }>('POST', '/api/sessions', { key, body: { source } })
-  expect([status, body.error.param]).toEqual([400, 'source'])
-})
+it.each(['telegram', 'cron', 'batch', 'subagent', 'CLI', ''])(
+  'no client makes a session with the source %j',
+  async (source) => {
+    const { key } = await newTenant()
+    const { status, body } = await call<{ error: { param: string } }>('POST', '/api/sessions', {
+      key,
+      body: { source },
+    })
+    expect([status, body.error.param]).toEqual([400, 'source'])
+  },
+)

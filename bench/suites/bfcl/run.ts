@@ -3,15 +3,10 @@
  * providers, streamed and whole, and compares the calls that a client gets with those that the model wrote.
  */
 
-import { createServer, type IncomingMessage } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { parseArgs } from 'node:util'
 import { encodeToolName } from '#agent/providers/shared/call-id.ts'
-import {
-  type AnsweringDialect,
-  streamedAnswers,
-  wholeAnswers,
-} from '../../../test/agent/providers/support/call-answers.ts'
+import type { AnsweringDialect } from '../../../test/agent/providers/support/call-answers.ts'
+import { startDialectServer } from '../../../test/kit/dialect-server.ts'
 import { deleteState, startServer } from '../../../test/e2e/support/server.ts'
 import { type BfclCase, readCases } from './cases.ts'
 
@@ -34,39 +29,26 @@ const models: Readonly<Record<AnsweringDialect, string>> = {
 
 const caseMark = /\[case (\d+) (streamed|whole)\]/
 
-async function readText(incoming: IncomingMessage): Promise<string> {
-  const parts: Buffer[] = []
-  for await (const part of incoming) parts.push(part as Buffer)
-  return Buffer.concat(parts).toString('utf8')
-}
-
-/** A provider that speaks all dialects, each below its path, and makes the calls of the case that the message names. */
-const provider = createServer(async (incoming, response) => {
-  const text = await readText(incoming)
+/** Makes the calls of the case that the message names. */
+const provider = await startDialectServer(({ dialect, text }) => {
   const [, at = '', way] = text.match(caseMark) ?? []
-  const dialect = incoming.url?.split('/')[1] as AnsweringDialect
   const known = cases[Number(at)]
-  if (!known || at === '') return response.writeHead(400).end('{"error":{"message":"There is no such case."}}')
+  if (!known || at === '') return { refusal: 'There is no such case.' }
   const calls = known.calls.map(({ name, json }, n) => ({ id: `call_${n}`, name: encodeToolName(name), json }))
-  const missing = calls.filter(({ name }) => !text.includes(JSON.stringify(name)))
-  if (missing.length) return response.writeHead(400).end('{"error":{"message":"A tool is not offered."}}')
-  const isWhole = way === 'whole' && dialect !== 'bedrock-converse'
-  const { headers, body } = (isWhole ? wholeAnswers : streamedAnswers)[dialect](calls)
-  return response.writeHead(200, headers).end(body)
+  if (calls.some(({ name }) => !text.includes(JSON.stringify(name)))) return { refusal: 'A tool is not offered.' }
+  return { calls, isWhole: way === 'whole' && dialect !== 'bedrock-converse' }
 })
-await new Promise<void>((done) => provider.listen(0, '127.0.0.1', done))
-const origin = `http://127.0.0.1:${(provider.address() as AddressInfo).port}`
 
 const server = await startServer({
   env: {
     OPENROUTER_API_KEY: 'k',
-    OPENROUTER_BASE_URL: `${origin}/openai-chat`,
+    OPENROUTER_BASE_URL: provider.urlOf('openai-chat'),
     XAI_API_KEY: 'k',
-    XAI_BASE_URL: `${origin}/openai-responses`,
+    XAI_BASE_URL: provider.urlOf('openai-responses'),
     ANTHROPIC_API_KEY: 'k',
-    ANTHROPIC_BASE_URL: `${origin}/anthropic`,
+    ANTHROPIC_BASE_URL: provider.urlOf('anthropic'),
     BEDROCK_API_KEY: 'k',
-    BEDROCK_BASE_URL: `${origin}/bedrock-converse`,
+    BEDROCK_BASE_URL: provider.urlOf('bedrock-converse'),
   },
 })
 
@@ -151,6 +133,6 @@ try {
 } finally {
   await server.stop()
   deleteState(server.state)
-  provider.close()
+  await provider.close()
 }
 process.exitCode = failed ? 1 : 0

@@ -1,9 +1,9 @@
 /** Classifies sessions by their source: for search, and for lists that people read. */
 
-/** `scheduled`: runs of jobs, which repeat themselves. `hidden`: work of other sessions, and temporary chats. `interactive`: all others. */
+/** `scheduled`: runs of jobs and batches, of which there are many. `hidden`: work of other sessions, and temporary chats. `interactive`: all others. */
 export type SourceClass = 'interactive' | 'scheduled' | 'hidden'
 
-export const scheduledSources = ['cron', 'job', 'monitor'] as const
+export const scheduledSources = ['cron', 'job', 'batch', 'monitor'] as const
 /** A chat that nothing remembers. */
 export const temporarySource = 'temporary'
 

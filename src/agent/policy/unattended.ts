@@ -1,5 +1,5 @@
 /**
- * Limits turns that no person has started: of processes, jobs, webhooks and subagents. Without any setting they have
+ * Limits turns that no person has started: of processes, jobs, batches, webhooks and subagents. Without any setting they have
  * default limits, so that a process that reports for ever cannot spend for ever.
  */
 
@@ -7,7 +7,7 @@ import type { Authority } from '#agent/core/permission/authority.ts'
 import type { Limits } from '#agent/core/settings.ts'
 
 /** Sources of sessions in which no person is present. */
-const unattendedSources: ReadonlySet<string> = new Set(['cron', 'job', 'subagent', 'webhook', 'learning'])
+const unattendedSources: ReadonlySet<string> = new Set(['cron', 'job', 'batch', 'subagent', 'webhook', 'learning'])
 
 export const isUnattendedSource = (source: string): boolean => unattendedSources.has(source)
 

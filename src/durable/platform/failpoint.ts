@@ -22,6 +22,8 @@ export type FailpointName =
   | 'subagent-ended'
   | 'before-subagent-report'
   | 'before-subagent-results'
+  | 'batch-claimed'
+  | 'batch-ended'
   | 'job-claimed'
   | 'job-script'
   | 'job-running'

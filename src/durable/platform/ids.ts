@@ -11,6 +11,7 @@ export const newMemoryWriteId = (): string => `mem_${randomHex()}`
 export const newCredentialId = (): string => `cred_${randomHex()}`
 export const newHookId = (): string => `hook_${randomHex()}`
 export const newJobId = (): string => randomHex().slice(0, 12)
+export const newBatchId = (): string => `batch_${randomHex()}`
 export const newJobRunId = (): string => `jobrun_${randomHex()}`
 
 /** Characters of a run id that differ between the runs of a session. */

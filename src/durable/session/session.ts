@@ -392,6 +392,7 @@ export class Session implements TurnSession {
       addLateUsage: (run, usage) => this.updateMeta(addLateUsage(this.meta, run, usage)),
       sessionBytes: () => ({ sessionId: this.sessionId, bytes: storedBytes(this.sql) }),
       isUnattended: ({ options }) => isUnattendedTurn(this.meta.source, options.authority),
+      hasHardLimit: () => this.#meta?.source === 'batch',
       runInBackground: (work) => this.runInBackground(work),
     })
   }

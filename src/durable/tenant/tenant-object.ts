@@ -18,6 +18,7 @@ import type { ScheduledParts } from '#durable/platform/part-schedule.ts'
 import { TenantAlarm } from './alarm.ts'
 import { TenantAudit } from './audit.ts'
 import { TenantBackup } from './backup.ts'
+import { TenantBatches } from './batches/batches.ts'
 import { TenantBilling } from './billing/billing.ts'
 import { TenantChats } from './channels/chats.ts'
 import { TenantHooks } from './channels/hooks.ts'
@@ -189,6 +190,17 @@ export class TenantDO extends DurableObject<Env> {
     armAlarm: () => this.armAlarm(),
     runInBackground: (work) => this.ctx.waitUntil(work),
   })
+  readonly #batches = new TenantBatches({
+    mayChange: this.#mayChange,
+    tenantId: this.#id,
+    env: this.env,
+    sql: this.#sql,
+    values: this.#values,
+    access: () => this.#access.get(),
+    publish: (events) => this.#sockets.send(events),
+    armAlarm: () => this.armAlarm(),
+    runInBackground: (work) => this.ctx.waitUntil(work),
+  })
   readonly #mcp = new TenantMcp({
     mayChange: this.#mayChange,
     tenantId: this.#id,
@@ -357,6 +369,10 @@ export class TenantDO extends DurableObject<Env> {
     return this.#jobs
   }
 
+  get batches(): TenantBatches {
+    return this.#batches
+  }
+
   get mcp(): TenantMcp {
     return this.#mcp
   }
@@ -488,6 +504,7 @@ export class TenantDO extends DurableObject<Env> {
   protected get scheduledParts(): ScheduledParts {
     return {
       jobs: this.#jobs,
+      batches: this.#batches.part,
       skills: this.#skills,
       retention: this.#retention,
       recall: this.#recall,

@@ -244,6 +244,7 @@ const descriptions: Readonly<Record<string, string>> = {
   'Outgoing webhooks': 'Requests to other services about what happens in sessions.',
   Plugins: 'Code of the tenant that adds tools and hooks.',
   Memory: 'Facts that the agent keeps between sessions, and profiles of the people it works for.',
+  Batches: 'Many prompts, each in a session of its own, within one budget.',
   Jobs: 'Prompts and scripts that run at their times, and the records of their runs.',
   Settings: 'Preferences and policy of the tenant.',
   Credentials: 'Provider keys of the tenant, and secrets for commands. They are write-only.',

@@ -25,6 +25,10 @@ const descriptions: Readonly<Record<TenantEvent['type'], readonly [description: 
     'A run of any session has ended.',
     { ...pending, status: z.enum(['completed', 'failed', 'cancelled']), exit_reason: z.string() },
   ],
+  'batch.changed': [
+    'A prompt of a batch has ended, or the batch.',
+    { id: z.string(), status: z.string(), counts: z.record(z.string(), z.int()), spent_usd: z.number() },
+  ],
   'approval.request': [
     'A tool call of any session waits for an approval.',
     {

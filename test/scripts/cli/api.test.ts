@@ -32,6 +32,7 @@ describe('a call of the API', () => {
     '/api/sessions/ses_1/steer',
     '/api/sessions/import?id=x',
     '/api/jobs/job_1/run',
+    '/api/batches',
   ])('repeats POST %s with the same Idempotency-Key', async (path) => {
     expect(await api(lost())('POST', path, {})).toMatchObject({ status: 200 })
     expect(keys).toEqual([expect.any(String), keys[0], keys[0]])

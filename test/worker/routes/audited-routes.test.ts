@@ -254,6 +254,11 @@ const audited: Readonly<Record<string, Case>> = {
     by: 'tenant',
     path: ({ session }) => `/api/sessions/${session}/export?format=md`,
   },
+  'GET /api/batches/{id}/results': {
+    kind: 'session.exported',
+    by: 'tenant',
+    path: ({ batch }) => `/api/batches/${batch}/results?format=sharegpt`,
+  },
   'POST /api/sessions/delete': {
     kind: 'session.deleted',
     by: 'tenant',
@@ -358,7 +363,7 @@ const unaudited: readonly RegExp[] = [
   /^\w+ \/api\/sessions\/\{id\}(?:$|\/)/,
   /^POST \/api\/questions\/\{id\}$/,
   // Content of the tenant, as conversations are. A job keeps who made it, and a record of every run.
-  /^\w+ \/api\/(?:memory|jobs)(?:$|\/)/,
+  /^\w+ \/api\/(?:memory|jobs|batches)(?:$|\/)/,
   // The page signs in with a key, as every request does.
   /^\w+ \/api\/login(?:$|\/links$)/,
   // Parts of a restore, whose first part writes the entry.
@@ -390,7 +395,7 @@ beforeAll(async () => {
   const echo = readListedTool(tool('echo'))
   const hash = echo ? await sha256Hex(renderForHash(echo), 16) : ''
   const { id: tenant } = await newTenant()
-  const key = await newKey(tenant, ['chat', 'read', 'write', 'approve'])
+  const key = await newKey(tenant, ['chat', 'read', 'write', 'jobs', 'approve'])
   const asks = calls({ id: 'c', name: 'terminal', input: { command: 'rm -rf x' } })
   const start = async () => {
     const { id } = await newSession({ model: model([asks, says('done')]).id }, key)
@@ -414,7 +419,9 @@ beforeAll(async () => {
     true,
   )
   const code = issued.kind === 'code' ? issued.code : ''
-  ids = { tenant, key, session, spare, code, hash, approval: first.id, run: second.run_id }
+  const prompts = { model: model([says('done')]).id, prompts: [{ prompt: 'go' }] }
+  const { body: batch } = await call<{ id: string }>('POST', '/api/batches', { key, body: prompts })
+  ids = { batch: batch.id, tenant, key, session, spare, code, hash, approval: first.id, run: second.run_id }
 })
 
 const list = async (kind: string, key?: string) =>

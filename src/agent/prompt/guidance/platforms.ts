@@ -29,6 +29,8 @@ const hints: Readonly<Record<string, string>> = {
   webhook:
     'A program started this conversation, and strangers may have written its input. Nobody can answer questions.',
   cron: 'A schedule started this conversation. Nobody reads along and nobody can answer: decide sensibly, finish, and give the result as one message that can be understood without this conversation.',
+  batch:
+    'Your task is one of many that run side by side. Nobody reads along and nobody can answer: decide sensibly, finish, and give the result as one message.',
   subagent:
     'Another agent gave you this task and reads only your last message. Finish the task alone, and end with what you found or did, the files you changed, and what is left open.',
 }

@@ -323,11 +323,14 @@ export class TurnControl {
   }
 }
 
-/** Tells the tenant's object that the turn of a job's run is over. A lost report is made up for: the object also looks. */
+/** Reports to the tenant's object that the turn of a job's run, or of a prompt of a batch, is over. A lost report is made up for: the object also looks. */
 async function reportJobEnd(session: Session): Promise<void> {
   if (session.meta.jobRun === undefined || session.store.hasOpenTurn) return
+  const { ownAuthority, sessionId } = session
   try {
-    await session.tenantObject().jobs.reportEnd(session.ownAuthority, session.sessionId)
+    if (session.meta.source === 'batch')
+      await session.tenantObject().batches.run(ownAuthority, 'reportEnd', [sessionId])
+    else await session.tenantObject().jobs.reportEnd(ownAuthority, sessionId)
   } catch (error) {
     log.warn('tenant.unreachable', 'The end of a job could not be reported; the tenant will look for it.', { error })
   }

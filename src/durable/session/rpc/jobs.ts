@@ -25,6 +25,7 @@ import { type UserMessage, userText } from '#agent/core/message.ts'
 import type { createRunEnded } from '#agent/loop/announce.ts'
 import { fetchTenantSnapshot } from '#durable/tenant/tenant-snapshot.ts'
 import { sessionMarks } from '#durable/turn/turn-marks.ts'
+import { sessionUsage } from '#durable/storage/session-record.ts'
 import { endOf, runOf } from '../views/read-session.ts'
 import { submit } from '../submit.ts'
 
@@ -233,7 +234,7 @@ async function openJobSession(
   if (session.exists || session.turns.isClosing)
     return session.exists && session.meta.jobRun === jobRun ? session : undefined
   const created = {
-    source: jobSource,
+    source: spec.source ?? jobSource,
     title: spec.title,
     jobRun,
     // It expires by itself if nothing is started in it.
@@ -249,13 +250,14 @@ async function openJobSession(
 }
 
 /** A prompt that a model has written with private data in sight is not the text of the person. */
-const openingOf = ({ text, typed = '' }: JobPrompt, marks: Marks): UserMessage => ({
-  ...userText(text, 'job', marks),
-  ...((marks.isPrivate || marks.isForeign) && { typed }),
-})
+const openingOf = ({ text, typed = '' }: JobPrompt, marks: Marks, source: string): UserMessage =>
+  source === 'batch'
+    ? // The person who started the batch has written it.
+      userText(text)
+    : { ...userText(text, 'job', marks), ...((marks.isPrivate || marks.isForeign) && { typed }) }
 
 async function startJob(session: Session, env: Env, authority: Authority, prompt: JobPrompt): Promise<StartOutcome> {
-  const { runId, instructions, maxTurns } = prompt
+  const { runId, instructions, maxTurns, maxTokens } = prompt
   if (session.meta.oneShot) session.updateMeta({ oneShot: undefined })
   const outcome = await submit(
     session,
@@ -264,8 +266,12 @@ async function startJob(session: Session, env: Env, authority: Authority, prompt
       authority,
       runId,
       tenant: await fetchTenantSnapshot(env, session.tenantId),
-      message: openingOf(prompt, marksOfAuthority(authority)),
-      options: { instructions, ...(maxTurns !== undefined && { maxTurns }) },
+      message: openingOf(prompt, marksOfAuthority(authority), session.meta.source),
+      options: {
+        ...(instructions !== undefined && { instructions }),
+        ...(maxTurns !== undefined && { maxTurns }),
+        ...(maxTokens !== undefined && { maxTokens }),
+      },
       busyMode: 'queue',
       idempotency: 'repeat',
       target: { kind: 'existing' },
@@ -302,6 +308,8 @@ function readOutcome(session: Session, runId: string): JobOutcome {
     isCompleted,
     output,
     marks,
+    isOutOfBudget: reason === 'out_of_budget',
+    costUsd: sessionUsage(session.meta, session.store).costUsd,
     ...(!isCompleted && { error: error ?? `The turn ended: ${reason}.` }),
   }
 }

@@ -40,6 +40,8 @@ export type SessionBillingOptions = {
   readonly notes: SideCallNotes
   /** Whether no person has started the turn. */
   readonly isUnattended: (turn: Turn) => boolean
+  /** Whether every call must fit into the limits of the session: its money was held before it began. */
+  readonly hasHardLimit: () => boolean
   /** Runs work in the background; the platform keeps the object alive for it. */
   readonly runInBackground: (work: Promise<unknown>) => void
 }
@@ -68,6 +70,9 @@ const unlimited: Reserved = { ok: true, release: () => undefined }
 const unreachableRetryMs = 5_000
 
 const amountOf = (usage: Usage) => ({ tokens: tokensUsed(usage), usd: usage.costUsd })
+
+/** Prompts are estimated; a provider may count more tokens. */
+const hardLimitMargin = 1.25
 
 /** Seconds until a retry: a session over its own limit stays over it. */
 const sessionLimitRetrySeconds = 86_400
@@ -154,16 +159,21 @@ export class SessionBilling {
    * tenant's object. `turn` is undefined for a side call after the turn.
    */
   reserve(turn: Turn | undefined, cost: CallCost): Promise<Reserved> | Reserved {
-    const { model, tokens, usd, isFixed = false } = cost
+    const { model, tokens, usd } = cost
     const limits = this.#options.limits()
     const isUnattended = turn !== undefined && this.#options.isUnattended(turn)
     if (usd === undefined && hasUsdLimit(limits, isUnattended)) return { ok: false, failure: explainUnpriced(model) }
     const reached = turn && this.reachedLimit(turn)
     if (reached) return refuse(reached)
-    const call = { tokens, usd: usd ?? 0 }
+    const isHard = this.#isHard(cost, limits)
+    const call = { tokens, usd: (usd ?? 0) * (isHard ? hardLimitMargin : 1) }
     const isCounted = countsSpending(limits) || isUnattended
-    if (isFixed) return this.#reserveFixed(turn, { call, limits, isCounted })
+    if (cost.isFixed || isHard) return this.#reserveFixed(turn, { call, limits, isCounted })
     return isCounted ? this.#reserveAtTenant(turn, call, false) : unlimited
+  }
+
+  #isHard({ isFixed }: CallCost, { usd_per_session: usd }: Limits): boolean {
+    return !isFixed && usd !== undefined && this.#options.hasHardLimit()
   }
 
   /** The price is held at once: calls side by side are checked one after the other. */

@@ -28,6 +28,13 @@ export type TenantEvent =
       readonly status: 'completed' | 'failed' | 'cancelled'
       readonly exit_reason: string
     }
+  | {
+      readonly type: 'batch.changed'
+      readonly id: string
+      readonly status: string
+      readonly counts: Readonly<Record<string, number>>
+      readonly spent_usd: number
+    }
   | (PendingIds & {
       readonly type: 'approval.request'
       readonly approval_id: string

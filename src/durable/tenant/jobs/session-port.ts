@@ -10,6 +10,8 @@ import type { ScriptEnd } from '#agent/schedule/job/script-output.ts'
 export type JobSession = {
   /** The id of the run of the job. A session that belongs to something else is refused. */
   readonly jobRun: string
+  /** Default: that of jobs. */
+  readonly source?: 'batch'
   readonly title: string
   readonly model?: string
   readonly maxUsd?: number
@@ -36,8 +38,9 @@ export type JobPrompt = {
   readonly text: string
   /** Of the person, when a model has made the job. */
   readonly typed?: string
-  readonly instructions: string
+  readonly instructions?: string
   readonly maxTurns?: number
+  readonly maxTokens?: number
 }
 
 export type StartOutcome =
@@ -53,6 +56,10 @@ export type JobOutcome =
       readonly isCompleted: boolean
       readonly output: string
       readonly error?: string
+      /** A limit in money or tokens has ended it. */
+      readonly isOutOfBudget: boolean
+      /** Of the session. */
+      readonly costUsd: number
       /** Of what the run has read. */
       readonly marks: Marks
     }

@@ -37,7 +37,7 @@ function open(limits: Limits, answer: Reservation = { ok: true }, left: readonly
   const reports: string[] = []
   const late: [string, Usage][] = []
   const outage = { isAway: false }
-  const options = { isUnattended: false }
+  const options = { isHard: false, isUnattended: false }
   const background: Promise<unknown>[] = []
   const receive = async (report: string) => {
     if (outage.isAway) throw new Error('The tenant is unreachable.')
@@ -67,6 +67,7 @@ function open(limits: Limits, answer: Reservation = { ok: true }, left: readonly
     sessionBytes: () => ({ sessionId: 's', bytes: 1 }),
     addLateUsage: (run, usage) => void late.push([run, usage]),
     notes: notes as unknown as SideCallNotes,
+    hasHardLimit: () => options.isHard,
     isUnattended: () => options.isUnattended,
     runInBackground: (work) => void background.push(work),
   })
@@ -256,6 +257,15 @@ describe('a call of a fixed price', () => {
       allowing.billing.reserve(unpaid, picture),
     ])
     expect(both.map(({ ok }) => ok)).toEqual([true, false])
+  })
+
+  it('is like every call of a session with a hard limit, with a margin for the estimate', async () => {
+    const { billing, options } = open({ usd_per_session: 0.1 })
+    options.isHard = true
+    const cost = { model: 'a/one', tokens: 10 }
+    expect(await billing.reserve(unpaid, { ...cost, usd: 0.08 })).toMatchObject({ ok: true })
+    const refused = await billing.reserve(unpaid, { ...cost, usd: 0.081 })
+    expect(refused).toMatchObject({ ok: false, failure: { message: expect.stringContaining('usd_per_session') } })
   })
 
   it('differs from a model call, whose cost is known only afterwards', async () => {

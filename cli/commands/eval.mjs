@@ -1,0 +1,78 @@
+/** `talaria eval`: runs cases against the agent, side by side for several models, and compares with the last run. */
+
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { createClient } from '../client.mjs'
+import { requireConfig } from '../config.mjs'
+import { loadCases } from '../eval/load-cases.mjs'
+import { reporters } from '../eval/reports.mjs'
+import { runCase } from '../eval/run-case.mjs'
+import { exits, UsageError } from '../exits.mjs'
+import { note, print } from '../output.mjs'
+
+const defaultRecord = '.talaria-eval.json'
+
+export async function run({ options, words: paths }) {
+  const reporter = options.json ? 'json' : (options.reporter ?? 'terminal')
+  if (!Object.hasOwn(reporters, reporter))
+    throw new UsageError(`There is no reporter "${reporter}": ${Object.keys(reporters).join(', ')}.`)
+  const cases = (await loadCases(paths.length ? paths : ['.'])).filter(
+    ({ name }) => options.filter === undefined || name.includes(options.filter),
+  )
+  if (!cases.length) throw new UsageError(`No case has "${options.filter}" in its name.`)
+  const client = createClient(requireConfig())
+  const record = options.record ?? defaultRecord
+  const before = readRecord(record)
+  const planned = cases.flatMap((one) => modelsOf(one, options).map((model) => ({ one, model })))
+  const results = await runAll(planned, { client, options, before })
+  writeFileSync(
+    record,
+    `${JSON.stringify(Object.fromEntries([...Object.entries(before), ...results.map(toRecord)]), null, 2)}\n`,
+  )
+  const text = reporters[reporter](results)
+  if (options.out === undefined) print(text)
+  else writeFileSync(options.out, `${text}\n`)
+  if (options.out !== undefined || reporter !== 'terminal')
+    note(`${results.filter(({ passed }) => passed).length} of ${results.length} passed.`)
+  return results.every(({ passed }) => passed) ? exits.done : exits.failed
+}
+
+/** `-m` may be given several times, and replaces the models of the cases. */
+const modelsOf = ({ models }, { model }) => (model?.length ? model : models?.length ? models : [undefined])
+
+const count = (text, name, otherwise) => {
+  if (text === undefined) return otherwise
+  const value = Number(text)
+  if (!Number.isInteger(value) || value < 1) throw new UsageError(`--${name} needs a whole number from 1.`)
+  return value
+}
+
+async function runAll(planned, { client, options, before }) {
+  const results = []
+  const open = planned.map((plan, at) => ({ ...plan, at }))
+  const work = async () => {
+    for (let next = open.shift(); next; next = open.shift()) results[next.at] = await runRepeated(next)
+  }
+  const runRepeated = async ({ one, model }) => {
+    const runs = []
+    const repeat = count(options.repeat, 'repeat', one.repeat ?? 1)
+    for (let n = 0; n < repeat; n++) runs.push(await runCase(client, one, model))
+    const isGood = ({ failures, warnings }) => !failures.length && !(options.strict && warnings.length)
+    const rate = runs.filter(isGood).length / runs.length
+    const last = before[keyOf(one.name, model)]
+    return { name: one.name, model, passed: rate >= (one.least ?? 1), rate, runs, ...(last && { before: last }) }
+  }
+  await Promise.all(Array.from({ length: count(options.concurrency, 'concurrency', 4) }, work))
+  return results
+}
+
+const keyOf = (name, model) => (model ? `${name} · ${model}` : name)
+const toRecord = ({ name, model, passed, rate }) => [keyOf(name, model), { passed, rate }]
+
+function readRecord(file) {
+  if (!existsSync(file)) return {}
+  try {
+    return JSON.parse(readFileSync(file, 'utf8'))
+  } catch {
+    throw new UsageError(`${file} is no record of a run. Delete it, or name another one with --record.`)
+  }
+}

@@ -1,0 +1,90 @@
+/** Loads the cases of `talaria eval`: YAML, JavaScript or TypeScript files, or a folder with them. */
+
+import { readdirSync, readFileSync, statSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { UsageError } from '../exits.mjs'
+
+const isCaseFile = (name) => /\.eval\.(ya?ml|[cm]?[jt]s)$/.test(name)
+
+export async function loadCases(paths) {
+  const files = paths.flatMap(listFiles)
+  if (!files.length) throw new UsageError('There is no *.eval.yaml, *.eval.ts or *.eval.mjs here.')
+  const cases = []
+  for (const file of files) for (const one of await readCases(file)) cases.push(checkCase(one, file))
+  const names = cases.map(({ name }) => name)
+  const twice = names.find((name, at) => names.indexOf(name) !== at)
+  if (twice !== undefined) throw new UsageError(`Two cases have the name "${twice}".`)
+  return cases
+}
+
+function listFiles(path) {
+  if (!statSync(path).isDirectory()) return [path]
+  return readdirSync(path, { recursive: true })
+    .map(String)
+    .filter((name) => isCaseFile(name) && !name.includes('node_modules'))
+    .toSorted()
+    .map((name) => join(path, name))
+}
+
+/** A file has one case, a list of them, or `cases` with defaults beside it. */
+async function readCases(file) {
+  const read = /\.ya?ml$/.test(file) ? await readYaml(file) : await readModule(file)
+  if (Array.isArray(read)) return read
+  if (!read?.cases) return [read]
+  const { cases, ...defaults } = read
+  return cases.map((one) => ({ ...defaults, ...one }))
+}
+
+async function readYaml(file) {
+  const { parse } = await import('yaml')
+  try {
+    return parse(readFileSync(file, 'utf8'))
+  } catch (error) {
+    throw new UsageError(`${file}: ${error.message}`)
+  }
+}
+
+async function readModule(file) {
+  try {
+    return (await import(pathToFileURL(resolve(file)).href)).default
+  } catch (error) {
+    if (error?.code !== 'ERR_UNKNOWN_FILE_EXTENSION') throw error
+    throw new UsageError(`${file}: cases in TypeScript need Node 22.18 or newer.`)
+  }
+}
+
+const known = new Set(
+  'name messages models model instructions settings files tools toolsets approvals answers assert repeat least timeoutSeconds'.split(
+    ' ',
+  ),
+)
+export const checks = [
+  'calledTool',
+  'notCalledTool',
+  'toolOrder',
+  'asked',
+  'maxToolCalls',
+  'maxCost',
+  'output',
+  'file',
+  'judge',
+]
+
+const namesOf = (assertion) => Object.keys(assertion).filter((name) => name !== 'soft')
+
+function checkCase(given, file) {
+  const fail = (message) => {
+    throw new UsageError(`${file}: ${message}`)
+  }
+  if (typeof given?.name !== 'string') fail('a case needs a name.')
+  const unknown = Object.keys(given).find((field) => !known.has(field))
+  if (unknown !== undefined) fail(`"${given.name}" has an unknown field: ${unknown}.`)
+  if (!Array.isArray(given.messages) || !given.messages.length) fail(`"${given.name}" needs messages.`)
+  if (!Array.isArray(given.assert) || !given.assert.length) fail(`"${given.name}" needs assert.`)
+  const wrong = given.assert.map(namesOf).find(([name, ...others]) => others.length || !checks.includes(name))
+  if (wrong)
+    fail(`an assertion of "${given.name}" has ${wrong.join(', ') || 'nothing'}; it needs one of ${checks.join(', ')}.`)
+  const { model, ...rest } = given
+  return { ...rest, ...(model !== undefined && { models: [model] }), file }
+}

@@ -1,0 +1,51 @@
+/** Parses a file of prompts: JSON lines, or CSV with a column `prompt`. */
+
+import { UsageError } from './exits.mjs'
+
+/** JSON lines are texts, or objects with `prompt` and perhaps `id`. `name` decides by its ending; without one the text does. */
+export function parsePrompts(text, name = '') {
+  const isCsv = /\.csv$/i.test(name) || (!/\.(jsonl|ndjson|json)$/i.test(name) && !/^\s*["{]/.test(text))
+  const rows = isCsv ? readCsv(text) : readLines(text)
+  return rows.map(({ prompt, id }, at) => {
+    if (typeof prompt !== 'string' || !prompt.trim()) throw new UsageError(`Prompt ${at + 1} of ${name} is empty.`)
+    return id === undefined || id === '' ? { prompt } : { prompt, id: String(id) }
+  })
+}
+
+function readLines(text) {
+  return text.split('\n').flatMap((line, at) => {
+    if (!line.trim()) return []
+    const value = parseLine(line, at)
+    return [typeof value === 'string' ? { prompt: value } : (value ?? {})]
+  })
+}
+
+function parseLine(line, at) {
+  try {
+    return JSON.parse(line)
+  } catch {
+    throw new UsageError(`Line ${at + 1} is not valid JSON.`)
+  }
+}
+
+function readCsv(text) {
+  const [head = [], ...rows] = parseCsv(text)
+  const names = head.map((name) => name.trim().toLowerCase())
+  const column = names.indexOf('prompt')
+  if (column < 0) throw new UsageError('A CSV file of prompts needs a column "prompt".')
+  const ids = names.indexOf('id')
+  return rows.map((row) => ({ prompt: row[column], ...(ids >= 0 && { id: row[ids] }) }))
+}
+
+/** Fields in quotes may have commas, line ends and doubled quotes (RFC 4180). Empty lines are left out. */
+export function parseCsv(text) {
+  const rows = [[]]
+  const field = /("(?:[^"]|"")*"|[^,\r\n]*)(,|\r?\n|\r|$)/gy
+  for (let match = field.exec(text); match; match = field.exec(text)) {
+    const [, raw, end] = match
+    rows.at(-1).push(raw.startsWith('"') ? raw.slice(1, -1).replaceAll('""', '"') : raw)
+    if (end === '') break
+    if (end !== ',') rows.push([])
+  }
+  return rows.filter((row) => row.some((value) => value !== ''))
+}
