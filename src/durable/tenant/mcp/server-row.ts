@@ -6,7 +6,8 @@ import type { Era } from '#agent/mcp/protocol.ts'
 import type { ToolFilter } from '#agent/mcp/tool-names.ts'
 import type { SealedSecrets } from '#durable/platform/tenant-secrets.ts'
 import { tenantStub } from '#durable/platform/addresses.ts'
-import type { TenantMcp } from './servers.ts'
+import { callLoaded, type LoadedCalls } from '../loaded-part.ts'
+import type { McpServers } from './servers.ts'
 import { variablesOf } from '#durable/platform/variables.ts'
 
 /** A value that is never shown again. `refers`: it names secrets of the tenant. */
@@ -118,15 +119,36 @@ export type OpenedServer = {
   readonly secrets: SealedSecrets | undefined
 }
 
-type Calls<Part> = {
-  [Name in keyof Part]: Part[Name] extends (...args: infer Args) => infer Answer
-    ? (...args: Args) => Promise<Answer>
-    : never
-}
+const methods = [
+  'list',
+  'create',
+  'update',
+  'remove',
+  'tools',
+  'apply',
+  'approve',
+  'catalogue',
+  'open',
+  'report',
+  'find',
+  'putSignIn',
+  'takeSignIn',
+  'getClient',
+  'putClient',
+  'forgetClient',
+  'putGrant',
+  'forgetGrant',
+  'noteSignInFailure',
+  'addMissingScope',
+  'getMissingScope',
+  'accessToken',
+  'listSealed',
+  'reseal',
+] as const
+export type McpMethod = (typeof methods)[number]
 
-/** The part of the tenant's object. The types of calls between objects do not cover JSON of unknown shape. */
-export const mcpOf = (env: Env, tenantId: string): Calls<Omit<TenantMcp, 'dup'>> =>
-  tenantStub(env, tenantId).mcp as unknown as Calls<Omit<TenantMcp, 'dup'>>
+export const mcpOf = (env: Env, tenantId: string): LoadedCalls<McpServers, McpMethod> =>
+  callLoaded(methods, () => tenantStub(env, tenantId).mcp)
 
 export const defaultConfig = {
   transport: 'http',

@@ -27,9 +27,9 @@ import {
   type StoredServer,
   type StoredTool,
 } from './server-row.ts'
+import { readVersion, versionName } from './tenant-mcp.ts'
 
 const maxServers = 100
-const versionName = 'mcp version'
 
 const schema = [
   'CREATE TABLE IF NOT EXISTS mcp_server (alias TEXT PRIMARY KEY COLLATE NOCASE, config TEXT, state TEXT NOT NULL, createdAt INTEGER NOT NULL, updatedAt INTEGER NOT NULL) WITHOUT ROWID',
@@ -59,7 +59,7 @@ const newState: ServerState = { status: 'unavailable', reason: 'It was not conne
 
 export type ConfigChange = Partial<Omit<ServerConfig, 'alias'>>
 
-export class TenantMcp extends TenantPart {
+export class McpServers extends TenantPart {
   readonly #options: McpServersOptions
   readonly #grants: GrantRows
   /** Renewals that run, by alias. */
@@ -70,12 +70,6 @@ export class TenantMcp extends TenantPart {
     super(options.mayChange)
     this.#options = options
     this.#grants = new GrantRows(options.sql)
-  }
-
-  /** Undefined as long as there was never a server. */
-  readonly version = (): number | undefined => {
-    const { values, env } = this.#options
-    return values.get<number>(versionName) ?? (deploymentServers(env).length ? 1 : undefined)
   }
 
   list(authority: Authority): readonly (StoredServer & { readonly toolCount: number })[] {
@@ -195,7 +189,7 @@ export class TenantMcp extends TenantPart {
     this.requireOwn(authority)
     const enabled = this.#list().filter(({ config }) => config.enabled)
     const servers = enabled.map((server) => ({ ...server, offered: this.#offered(server) }))
-    return { version: this.version() ?? 0, servers }
+    return { version: this.#version() ?? 0, servers }
   }
 
   /** The data for one call, read now: a tool that was withheld meanwhile is not active any more. */
@@ -364,7 +358,7 @@ export class TenantMcp extends TenantPart {
 
   /** For the operator: replaces a sealed text wherever it is stored. Its value stays the same. */
   reseal(authority: Authority, before: string, after: string): boolean {
-    if (!this.mayChange(authority, 'admin') || this.version() === undefined) return false
+    if (!this.mayChange(authority, 'admin') || this.#version() === undefined) return false
     const query = 'UPDATE mcp_server SET config = replace(config, ?, ?) WHERE instr(config, ?) > 0'
     const { rowsWritten } = this.#sql.exec(query, before, after, before)
     const isGrant = this.#grants.reseal(before, after)
@@ -380,6 +374,8 @@ export class TenantMcp extends TenantPart {
     this.#options.audit.add(authority, { kind, ...event })
   }
 
+  #version = (): number | undefined => readVersion(this.#options)
+
   get #sql(): SqlStorage {
     const { sql } = this.#options
     if (!this.#hasTables) for (const statement of schema) sql.exec(statement)
@@ -388,12 +384,12 @@ export class TenantMcp extends TenantPart {
   }
 
   #changed(): void {
-    this.#options.values.set(versionName, Math.max((this.version() ?? 0) + 1, clock.now()))
+    this.#options.values.set(versionName, Math.max((this.#version() ?? 0) + 1, clock.now()))
   }
 
   #list(): readonly StoredServer[] {
     // An object without servers gets no tables.
-    if (this.version() === undefined) return []
+    if (this.#version() === undefined) return []
     const records = this.#sql.exec<ServerRecord>('SELECT * FROM mcp_server ORDER BY alias').toArray()
     const deployed = deploymentServers(this.#options.env).map((server) => {
       const record = records.find(({ alias }) => alias.toLowerCase() === server.config.alias.toLowerCase())
