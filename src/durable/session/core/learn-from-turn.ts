@@ -59,7 +59,7 @@ export async function learnFromTurn(session: Session, env: Env): Promise<void> {
   const entries = model === undefined ? [] : listUnreviewed(session)
   const last = entries.at(-1)
   if (model === undefined || !last) return
-  if (repeated.length === 0 && !isReviewDue(entries, intervalOf(session))) return
+  if (repeated.length === 0 && !isDue(session, entries)) return
   // Stored before the review begins: a part is reviewed once, and lost when the start fails.
   session.updateMeta({ reviewedThrough: last.seq })
   const joint = combineAuthorities([authority, ...listAuthorities(session, entries)])
@@ -86,6 +86,11 @@ async function recordFixes(session: Session, env: Env, authority: Authority): Pr
   }))
   return tenantStub(env, session.tenantId).fixes.record(authority, redacted)
 }
+
+/** At once after a compression: a review reads the messages that the summary has replaced. */
+const isDue = (session: Session, entries: readonly Entry[]): boolean =>
+  entries.some(({ message }) => message.role === 'user' && message.source === 'summary') ||
+  isReviewDue(entries, intervalOf(session))
 
 const intervalOf = ({ settings: { learning } }: Session): ReviewInterval => ({
   turns: learning?.review_turns ?? defaultReviewTurns,
