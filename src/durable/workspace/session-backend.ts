@@ -48,6 +48,8 @@ export type SessionBackend = ExecutionBackend &
     /** The files, for changes by the user. */
     readonly userFiles: Files
     readonly known: KnownFilesOfSession | undefined
+    /** Runs a command of the system itself that changes no file: without secrets and without a checkpoint. */
+    readonly inspect: ExecutionBackend['exec']
     /** The checkpoints of the current backend, after moving the files to it. */
     readonly checkpoints: () => Promise<Checkpoints | undefined>
     /** Assigns changes from now on to this turn. */
@@ -85,16 +87,14 @@ export function sessionBackend(options: SessionBackendOptions): SessionBackend {
       const result = await execWithSecrets(backend, command, execOptions, secrets()).finally(end)
       return withMoveNote(withPlaceNote(result, backend.kind, kindWithFiles(record())), options)
     },
+    inspect: async (command, execOptions) => (await current()).exec(command, execOptions),
     files: createFiles(current, (path) => changing((root) => absolute(path, root).startsWith(`${root}/`))),
     userFiles: createFiles(current, async (path) => {
       const { userFiles: byHand, files, checkpoints, capabilities: its } = await current()
       if (!checkpoints) archive?.recordUserChange(absolute(path, its.root))
       return { files: byHand ?? files }
     }),
-    async checkpoints() {
-      const backend = await current()
-      return backend.checkpoints ?? archive?.checkpointsOf(backend)
-    },
+    checkpoints: async () => checkpointsIn(await current(), archive),
     begin(run) {
       archive?.begin(run)
       now()?.checkpoints?.begin(run)
@@ -134,6 +134,9 @@ function withMoveNote(
   write({ ...stored, note: undefined })
   return { ...result, stderr: `${stored.note}\n${result.stderr}` }
 }
+
+const checkpointsIn = (backend: PortableBackend, archive: CheckpointArchive | undefined): Checkpoints | undefined =>
+  backend.checkpoints ?? archive?.checkpointsOf(backend)
 
 const withNone = (): CommandSecrets => ({ env: {}, isIn: () => false })
 

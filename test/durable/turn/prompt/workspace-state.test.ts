@@ -26,7 +26,7 @@ function setUp(answer: (command: string) => string | Error) {
       meta,
       updateMeta: (change: Partial<SessionMetadata>) => void (meta = { ...meta, ...change }),
       toolRuntime: {
-        backend: { ...memory, kind: 'http', exec },
+        backend: { ...memory, kind: 'http', inspect: exec },
         processes: { list: () => [] },
         fileMarks: { all: () => ({ isForeign: true }) },
       },
