@@ -106,15 +106,24 @@ export const toolsets: Readonly<Record<string, Toolset>> = { ...groups, ...compo
 /** Toolsets whose tools may be absent. Their names are never reported as unknown. */
 const optionalToolsets: ReadonlySet<string> = new Set(['all', '*', 'browser', 'browser-cdp'])
 
-/** Whether this is the name of a toolset. `hermes-` stands for `talaria-`. */
+/** Whether this is the name of a toolset. `hermes-` stands for `talaria-`, and `web_tools` for `web`. */
 export const isToolsetName = (name: string): boolean =>
-  optionalToolsets.has(name) || Object.hasOwn(toolsets, withOwnPrefix(name))
+  optionalToolsets.has(withoutLegacy(name)) || Object.hasOwn(toolsets, withoutLegacy(name))
 
-const withOwnPrefix = (name: string): string => name.replace(/^hermes-/, 'talaria-')
+/** Names of older configurations that are brought along. */
+const legacyNames: Readonly<Record<string, string>> = Object.fromEntries([
+  ['image_tools', 'image_gen'],
+  ...['web', 'terminal', 'file', 'vision', 'skills', 'browser', 'cronjob', 'tts', 'memory', 'delegation'].map(
+    (name): [string, string] => [`${name}_tools`, name],
+  ),
+])
+
+const withoutLegacy = (name: string): string =>
+  Object.hasOwn(legacyNames, name) ? (legacyNames[name] ?? name) : name.replace(/^hermes-/, 'talaria-')
 
 /** Stored settings may name presets that are not accepted any more and had the tools of the command line. */
 const resolveStored = (name: string): string =>
-  withOwnPrefix(name).replace(/^talaria-(?:gateway|signal|matrix|mattermost|teams)$/, 'talaria-cli')
+  withoutLegacy(name).replace(/^talaria-(?:gateway|signal|matrix|mattermost|teams)$/, 'talaria-cli')
 
 /** Sources whose preset has another name. */
 const presetAliases: Readonly<Record<string, string>> = { job: 'cron' }

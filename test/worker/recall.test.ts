@@ -1,9 +1,11 @@
 /** Tests a memory service from the API to the model: the service is a stand-in at its documented address. */
 
+import { evictDurableObject, runInDurableObject } from 'cloudflare:test'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { fenceUntrusted } from '#agent/untrusted/fence.ts'
 import { FakeMem0, mem0Key } from '../support/mem0.ts'
 import { model, type Reply, says, until } from '../support/scripted-model.ts'
+import { objectOf } from '../durable/support/object.ts'
 import { applyMigrations, call, newKey, newSession, newTenant, request } from './client.ts'
 
 let service: FakeMem0
@@ -37,6 +39,9 @@ async function start(key: string, replies: readonly Reply[]) {
     String(scripted.requests.at(-1)?.messages.findLast(({ role }) => role === 'user')?.content ?? '')
   return { id, chat, scripted, lastUser }
 }
+
+const metadataOf = (sql: SqlStorage): string =>
+  sql.exec<{ entries: string }>('SELECT entries FROM step WHERE n = 0').one().entries
 
 const userIdOf = async (): Promise<string> =>
   until(() => service.received.find(({ path }) => path.endsWith('/add/'))?.body['user_id'] as string | undefined)
@@ -75,6 +80,39 @@ describe('a memory service', () => {
     await call('PATCH', '/api/settings', { key: keyless.key, body: { memory: { provider: 'mem0' } } })
     await (await start(keyless.key, [says('Three.')])).chat('Hello.')
     expect(service.received).toEqual([])
+  })
+
+  it('is asked after a turn for the next one of the same person, which does not wait', async () => {
+    const { id, key } = await newRememberingTenant()
+    await call('PATCH', '/api/settings', { key, body: { memory: { prefetch: true } } })
+    const {
+      id: session,
+      chat,
+      lastUser,
+    } = await start(key, [says('Nice.'), says('Two.'), says('Three.'), says('Four.')])
+    const searches = () => service.received.filter(({ path }) => path.endsWith('/search/')).length
+    const searched = (count: number) => until(() => searches() >= count)
+    await chat('I play cricket.')
+    service.memories.push({ userId: await userIdOf(), text: 'Plays cricket.' })
+    await searched(1)
+    await chat('What next?')
+    await searched(2)
+    // Stored behind the search.
+    await until(async () => {
+      await chat('And now?')
+      return lastUser().includes('- Plays cricket.')
+    })
+    // What was found for somebody else is not given to this person.
+    const object = objectOf(session, id)
+    const held = `"prefetched":{"owner":"keys"`
+    await until(() => runInDurableObject(object, (_one, { storage: { sql } }) => metadataOf(sql).includes(held)))
+    await runInDurableObject(object, (_one, { storage: { sql } }) => {
+      const changed = metadataOf(sql).replace(held, '"prefetched":{"owner":"person:c1:ann"')
+      sql.exec('UPDATE step SET entries = ? WHERE n = 0', changed)
+    })
+    await evictDurableObject(object)
+    await chat('And for me?')
+    expect(lastUser()).toBe('And for me?')
   })
 
   it('never stops a turn when it fails', async () => {

@@ -242,6 +242,15 @@ export const settingsSchema = z.strictObject({
         .enum(memoryProviders)
         .optional()
         .describe('A service that remembers conversations, with a key of /api/credentials. Default: none.'),
+      base_url: z
+        .url({ protocol: /^https?$/ })
+        .max(500)
+        .optional()
+        .describe('Another address of that service. Required for `http`.'),
+      prefetch: z
+        .boolean()
+        .optional()
+        .describe('Asks the service after a turn for the next one, which then waits for nothing. Default: false.'),
     })
     .optional(),
   toolsets: z

@@ -14,7 +14,7 @@ export type PostJson = (request: {
   readonly signal: AbortSignal
 }) => Promise<{ readonly status: number; readonly text: string }>
 
-export type Mem0Options = { readonly baseUrl: string; readonly key: string; readonly post: PostJson }
+export type MemoryServiceOptions = { readonly baseUrl: string; readonly key: string; readonly post: PostJson }
 
 export const mem0BaseUrl = 'https://api.mem0.ai'
 
@@ -26,7 +26,7 @@ const maxErrorChars = 300
 
 const results = z.object({ results: z.array(z.object({ memory: z.string() })) })
 
-export function createMem0({ baseUrl, key, post }: Mem0Options): MemoryProvider {
+export function createMem0({ baseUrl, key, post }: MemoryServiceOptions): MemoryProvider {
   async function send(path: string, body: object, signal: AbortSignal): Promise<unknown> {
     const headers = { authorization: `Token ${key}`, 'content-type': 'application/json', accept: 'application/json' }
     const url = `${baseUrl.replace(/\/+$/, '')}${path}`

@@ -152,6 +152,8 @@ export type SessionMetadata = Conversations & {
   readonly prompt?: string | undefined
   /** Describes `prompt`. Absent in sessions that are older than layers. */
   readonly promptRecord?: PromptRecord | undefined
+  /** The findings of the memory service for the next turn of this person, fenced. */
+  readonly prefetched?: { readonly owner: string; readonly text: string } | undefined
   /** Folders whose context file a result has brought. */
   readonly hintedFolders?: readonly string[]
   /** The host of the operator, as it was found when it was asked. Empty: it did not answer the question. */

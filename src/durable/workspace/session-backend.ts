@@ -51,6 +51,8 @@ export type SessionBackend = ExecutionBackend &
     /** The files, for changes by the user. */
     readonly userFiles: Files
     readonly known: KnownFilesOfSession | undefined
+    /** Runs a command of the system itself that changes no file: without secrets and without a checkpoint. */
+    readonly inspect: ExecutionBackend['exec']
     /** The checkpoints of the current backend, after moving the files to it. */
     readonly checkpoints: () => Promise<Checkpoints | undefined>
     /** Assigns changes from now on to this turn. */
@@ -87,6 +89,7 @@ export function sessionBackend(options: SessionBackendOptions): SessionBackend {
       const result = await change(execute, () => !isReadOnly(command))
       return withNote(withMoveNote(result, options), describeStay(options))
     },
+    inspect: (command, execOptions) => use((backend) => backend.exec(command, execOptions)),
     files: createFiles(current, (path, work) => change(work, (root) => absolute(path, root).startsWith(`${root}/`))),
     userFiles: createFiles(current, (path, work) =>
       use(({ userFiles: byHand, files, checkpoints, capabilities: its }) => {
@@ -94,10 +97,7 @@ export function sessionBackend(options: SessionBackendOptions): SessionBackend {
         return work({ files: byHand ?? files })
       }),
     ),
-    async checkpoints() {
-      const backend = await current()
-      return backend.checkpoints ?? archive?.checkpointsOf(backend)
-    },
+    checkpoints: async () => checkpointsIn(await current(), archive),
     begin(run) {
       archive?.begin(run)
       now()?.checkpoints?.begin(run)
@@ -133,6 +133,9 @@ function withMoveNote(
   write({ ...stored, note: undefined })
   return withNote(result, stored.note)
 }
+
+const checkpointsIn = (backend: PortableBackend, archive: CheckpointArchive | undefined): Checkpoints | undefined =>
+  backend.checkpoints ?? archive?.checkpointsOf(backend)
 
 const withNone = (): CommandSecrets => ({ env: {}, isIn: () => false })
 

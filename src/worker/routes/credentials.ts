@@ -56,7 +56,7 @@ const newCredential = z.strictObject({
     .min(1)
     .max(100)
     .describe(
-      'A provider by any of its names, custom:<name>, a vendor of tools such as tavily, or a memory service: mem0.',
+      'A provider by any of its names, custom:<name>, a vendor of tools such as tavily, or a memory service: mem0, supermemory, hindsight, honcho or http.',
     ),
   key: z
     .string()

@@ -104,6 +104,26 @@ describe('a turn on a host', () => {
       expect(await stored(prefix)).toBe(2)
     }))
 
+  it('stores none when the system looks at the workspace', () =>
+    onHost(async ({ life, prefix }) => {
+      const session = life()
+      session.begin('r1')
+      expect((await session.inspect('cat /dev/null; touch seen', T)).exitCode).toBe(0)
+      expect(await stored(prefix)).toBe(0)
+    }))
+
+  it('keeps a named state at once, to which later changes of the same turn belong', () =>
+    onHost(async ({ life, host }) => {
+      const session = life()
+      session.begin('r1')
+      await session.files.write('a.txt', bytes('1'))
+      expect(await (await session.checkpoints())?.mark('r1~safe')).toBe(true)
+      await session.files.write('a.txt', bytes('2'))
+      expect((await listed(session)).map(([run]) => run)).toEqual(['r1~safe', 'r1'])
+      await back(session, 1)
+      expect(await tree(host)).toContain('./a.txt:1')
+    }))
+
   it('can be reverted', () =>
     onHost(async ({ life, host, prefix }) => {
       const session = life()

@@ -1,7 +1,7 @@
 /** Defines the port of a service that remembers conversations outside of this system. */
 
 /** The services that a setting may name. */
-export const memoryProviders = ['mem0'] as const
+export const memoryProviders = ['mem0', 'supermemory', 'hindsight', 'honcho', 'http'] as const
 export type MemoryProviderName = (typeof memoryProviders)[number]
 
 /** Whose memories are read and written. The service gets no name that a person could be found by. */

@@ -89,6 +89,7 @@ const classes: readonly (readonly [path: string, found: SettingClass])[] = [
   // Both act on what belongs to the tenant, whatever a session says.
   ['memory.write_approval', tenantOnly],
   ['memory.provider', fixed],
+  ['memory.base_url', fixed],
   // They choose who gets the queries and addresses of a turn.
   ['web.backend', fixed],
   ['web.search_backend', fixed],

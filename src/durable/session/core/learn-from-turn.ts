@@ -90,8 +90,11 @@ async function recordFixes(session: Session, env: Env, authority: Authority): Pr
   return tenantStub(env, session.tenantId).fixes.record(authority, redacted)
 }
 
+/** At once after a compression: a review reads the messages that the summary has replaced. */
 const isDue = (session: Session, entries: readonly Entry[]): boolean =>
-  hasOpenRatings(session) || isReviewDue(entries, intervalOf(session))
+  hasOpenRatings(session) ||
+  entries.some(({ message }) => message.role === 'user' && message.source === 'summary') ||
+  isReviewDue(entries, intervalOf(session))
 
 const intervalOf = ({ settings: { learning } }: Session): ReviewInterval => ({
   turns: learning?.review_turns ?? defaultReviewTurns,

@@ -2,21 +2,18 @@
 
 import { RpcTarget } from 'cloudflare:workers'
 import type { Authority } from '#agent/core/permission/authority.ts'
-import {
-  type CheckpointView,
-  type CheckpointDiff,
+import type {
+  CheckpointDiff,
+  CheckpointView,
   createNamed,
-  type DiffRequest,
-  diffSince,
-  listCheckpoints,
-  orUnreachable,
-  readFileAt,
-  type RollbackRequest,
-  rollback,
-  type RollbackResult,
-  type Unreachable,
+  DiffRequest,
+  RollbackRequest,
+  RollbackResult,
+  Unreachable,
 } from '../core/checkpoints.ts'
+import type * as Core from '../core/checkpoints.ts'
 import type { FileResult } from '../core/files.ts'
+import type { Session } from '../session.ts'
 import type { SessionHost } from '../session-host.ts'
 
 export class CheckpointsSubject extends RpcTarget {
@@ -28,19 +25,19 @@ export class CheckpointsSubject extends RpcTarget {
   }
 
   list(authority: Authority): Promise<readonly CheckpointView[] | Unreachable | undefined> {
-    return this.#host.with(authority, (session) => orUnreachable(() => listCheckpoints(session)))
+    return this.#with(authority, ({ listCheckpoints }, session) => listCheckpoints(session))
   }
 
   create(
     authority: Authority,
     name: string,
   ): Promise<Awaited<ReturnType<typeof createNamed>> | Unreachable | undefined> {
-    return this.#host.with(authority, (session) => orUnreachable(() => createNamed(session, name)))
+    return this.#with(authority, (core, session) => core.createNamed(session, name))
   }
 
   /** The changes since a checkpoint. Null: there is no such checkpoint. */
   diff(authority: Authority, request: DiffRequest): Promise<CheckpointDiff | null | Unreachable | undefined> {
-    return this.#host.with(authority, (session) => orUnreachable(() => diffSince(session, request)))
+    return this.#with(authority, ({ diffSince }, session) => diffSince(session, request))
   }
 
   /** A file before a turn, which is named by its number or its run. Null: there is no such checkpoint. */
@@ -49,12 +46,21 @@ export class CheckpointsSubject extends RpcTarget {
     path: string,
     turn: number | string,
   ): Promise<FileResult | null | Unreachable | undefined> {
-    return this.#host.with(authority, (session) => orUnreachable(() => readFileAt(session, path, turn)))
+    return this.#with(authority, ({ readFileAt }, session) => readFileAt(session, path, turn))
   }
 
   rollback(authority: Authority, request: RollbackRequest): Promise<RollbackResult | Unreachable | undefined> {
-    return this.#host.with(authority, (session) =>
-      orUnreachable(() => rollback(session, this.#host.ctx.storage, request)),
-    )
+    return this.#with(authority, (core, session) => core.rollback(session, this.#host.ctx.storage, request))
+  }
+
+  /** Loads the code with its first use. */
+  #with<T>(
+    authority: Authority,
+    work: (core: typeof Core, session: Session) => Promise<T>,
+  ): Promise<T | Unreachable | undefined> {
+    return this.#host.with(authority, async (session) => {
+      const core = await import('../core/checkpoints.ts')
+      return core.orUnreachable(() => work(core, session))
+    })
   }
 }

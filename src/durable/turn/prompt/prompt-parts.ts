@@ -13,6 +13,7 @@ import { renderSkillIndex } from '#agent/skills/skill-index.ts'
 import { loadBundledIndex } from '#backends/modules.ts'
 import { memoryReach } from '#agent/memory/memory-reach.ts'
 import { renderMemory } from '#agent/memory/memory-scan.ts'
+import { defaultMemoryLimits } from '#agent/memory/memory-store.ts'
 import { BoundedMap } from '#agent/core/bounded-map.ts'
 import { defaultSettings } from '#agent/core/settings.ts'
 import { defaultIdentity } from '#agent/prompt/identity.ts'
@@ -146,10 +147,15 @@ function dateIn(timeZone: string, at: number): string {
 /** Others read along in a group, so its sessions have no memory in their prompts; and without the tool there is none. */
 const memoryPart: PromptPart = (context) => {
   const { session, settings, material, tools, authority } = context
-  const { memory_enabled = true } = settings.memory ?? {}
+  const { memory_enabled = true, memory_char_limit: limit = defaultMemoryLimits.memory } = settings.memory ?? {}
   if (!material.memory || !tools.has('memory') || session.meta.origin?.isGroup) return undefined
   const memory = memory_enabled
-    ? [markWhole(createWhole('memory', renderMemory('memory', material.memory.memory)), material.memory.isForeign)]
+    ? [
+        markWhole(
+          createWhole('memory', renderMemory('memory', material.memory.memory, limit)),
+          material.memory.isForeign,
+        ),
+      ]
     : []
   const owner = memoryReach(authority)?.owner
   if (owner === undefined || !material.memory.owners.includes(owner)) return memory
@@ -162,8 +168,9 @@ async function withProfile(
   { session, settings, authority }: PromptContext,
 ) {
   if (settings.memory?.user_profile_enabled === false) return memory
+  const limit = settings.memory?.user_char_limit ?? defaultMemoryLimits.user
   const { entries, marks } = await session.profileOf(authority)
-  return [...memory, markWhole(createWhole('user', renderMemory('user', entries), owner), marks.isForeign)]
+  return [...memory, markWhole(createWhole('user', renderMemory('user', entries, limit), owner), marks.isForeign)]
 }
 
 /** An empty store holds nothing. */

@@ -69,7 +69,7 @@ async function readRepository({ toolRuntime, meta }: TurnSession): Promise<Lines
   const found = await Promise.all(folders.map((folder) => backend.files.stat(`${folder}/.git`)))
   const folder = folders[found.findLastIndex((stat) => stat !== undefined)]
   if (folder === undefined) return []
-  const result = await backend.exec('git status -sb', { cwd: folder, env: quietGit, timeoutMs })
+  const result = await backend.inspect('git status -sb', { cwd: folder, env: quietGit, timeoutMs })
   if (result.exitCode !== 0) return []
   const [branch = '', ...changes] = result.stdout.split('\n').filter(Boolean)
   return [
@@ -93,7 +93,7 @@ async function describeHost(session: TurnSession): Promise<Lines> {
   const { hostProbe } = session.meta
   if (hostProbe !== undefined) return hostProbe ? [hostProbe] : []
   const command = `uname -srm; command -v ${programs}`
-  const { stdout } = await backend.exec(command, { cwd: backend.capabilities.root, timeoutMs })
+  const { stdout } = await backend.inspect(command, { cwd: backend.capabilities.root, timeoutMs })
   const [system = '', ...paths] = stdout.split('\n').filter(Boolean)
   const names = paths.map((path) => path.slice(path.lastIndexOf('/') + 1)).join(', ')
   const text = system ? `Host: ${shorten(system)}${names && `, with ${names}`}` : ''

@@ -3,8 +3,13 @@
 import type { Authority } from '#agent/core/permission/authority.ts'
 import { log } from '#agent/core/log.ts'
 import { BoundedMap } from '#agent/core/bounded-map.ts'
-import type { MemoryProvider, MemorySubject, RememberedTurn } from '#agent/core/recall/memory-provider.ts'
-import { createMem0, mem0BaseUrl, type PostJson } from '#agent/memory/mem0.ts'
+import type {
+  MemoryProvider,
+  MemoryProviderName,
+  MemorySubject,
+  RememberedTurn,
+} from '#agent/core/recall/memory-provider.ts'
+import type { PostJson } from '#agent/memory/mem0.ts'
 import { memoryReach } from '#agent/memory/memory-reach.ts'
 import { renderRecalled } from '#agent/memory/recalled-context.ts'
 import { clock } from '#durable/platform/clock.ts'
@@ -22,7 +27,12 @@ const maxAnswerBytes = 1_000_000
 /** After a failure turns do not wait for the service for a while. */
 const pauseMs = 60_000
 
-type Connected = { readonly provider: MemoryProvider; readonly subject: () => Promise<MemorySubject> }
+type Connected = {
+  /** Undefined: the service has no address. */
+  readonly provider: () => Promise<MemoryProvider | undefined>
+  readonly subject: () => Promise<MemorySubject>
+  readonly owner: string
+}
 
 /** When each tenant's service may be asked again. */
 const pausedUntil = new BoundedMap<string, number>(1_000)
@@ -34,19 +44,30 @@ export function recallContext(
   { authority, query }: { readonly authority: Authority; readonly query: string },
 ): Promise<string | undefined> | undefined {
   const connected = query.trim() ? connect(session, env, authority) : undefined
+  if (connected && session.settings.memory?.prefetch) return takePrefetched(session, connected)
   if (!connected || (pausedUntil.get(session.tenantId) ?? 0) > clock.now()) return undefined
   return recall(session, connected, { query: redactorFor(env, session.tenantId).redact(query) })
 }
 
+/** They are those of one person: for another one nothing is taken. */
+async function takePrefetched(session: TurnSession, { owner }: Connected): Promise<string | undefined> {
+  const { prefetched } = session.meta
+  if (!prefetched) return undefined
+  session.updateMeta({ prefetched: undefined })
+  return prefetched.owner === owner ? prefetched.text : undefined
+}
+
 async function recall(
   { tenantId }: TurnSession,
-  { provider, subject }: Connected,
+  connected: Connected,
   { query }: { readonly query: string },
 ): Promise<string | undefined> {
   const asking = new AbortController()
   const cancel = clock.schedule(recallTimeoutMs, () => asking.abort())
   try {
-    const memories = await provider.recall(query, await subject(), asking.signal)
+    const provider = await connected.provider()
+    if (!provider) return undefined
+    const memories = await provider.recall(query, await connected.subject(), asking.signal)
     return renderRecalled(memories, provider.name, newNonce())
   } catch (error) {
     pausedUntil.set(tenantId, clock.now() + pauseMs)
@@ -67,14 +88,22 @@ export function storeTurnOutside(
   if (!connected) return
   const { redact } = redactorFor(env, session.tenantId)
   const masked = { user: redact(turn.user), assistant: redact(turn.assistant) }
-  session.runInBackground(store(connected, masked))
+  session.runInBackground(storeAndPrefetch(session, connected, masked))
+}
+
+async function storeAndPrefetch(session: TurnSession, connected: Connected, turn: RememberedTurn): Promise<void> {
+  await store(connected, turn)
+  if (!session.settings.memory?.prefetch) return
+  const text = await recall(session, connected, { query: `${turn.user}\n${turn.assistant}` })
+  // The session may have been deleted during the wait.
+  if (text !== undefined && session.exists) session.updateMeta({ prefetched: { owner: connected.owner, text } })
 }
 
 async function store({ provider, subject }: Connected, turn: RememberedTurn): Promise<void> {
   const sending = new AbortController()
   const cancel = clock.schedule(storeTimeoutMs, () => sending.abort())
   try {
-    await provider.store(turn, await subject(), sending.signal)
+    await (await provider())?.store(turn, await subject(), sending.signal)
   } catch (error) {
     log.warn('memory.unreachable', 'The memory service did not take a turn.', { error })
   } finally {
@@ -87,15 +116,27 @@ function connect(session: TurnSession, env: Env, authority: Authority): Connecte
   const name = session.settings.memory?.provider
   const key = name && session.tenant.keys.byProvider.get(name)?.[0]?.key
   const owner = memoryReach(authority)?.owner
-  if (key === undefined || owner === undefined) return undefined
+  if (!name || key === undefined || owner === undefined) return undefined
   // Others read along in a group.
   if (session.meta.origin?.isGroup || !session.hasMemory()) return undefined
-  const baseUrl = variablesOf(env)['MEM0_BASE_URL']
-  const post = createPost(session, env, baseUrl !== undefined)
   return {
-    provider: createMem0({ baseUrl: baseUrl ?? mem0BaseUrl, key, post }),
+    owner,
+    provider: () => openProvider(session, env, { name, key }),
     subject: async () => ({ userId: await hashOwner(session.tenantId, owner), sessionId: session.sessionId }),
   }
+}
+
+async function openProvider(
+  session: TurnSession,
+  env: Env,
+  { name, key }: { readonly name: MemoryProviderName; readonly key: string },
+): Promise<MemoryProvider | undefined> {
+  const given = session.settings.memory?.base_url
+  const deployed = variablesOf(env)[name === 'http' ? 'MEMORY_BASE_URL' : `${name.toUpperCase()}_BASE_URL`]
+  const baseUrl = given ?? deployed
+  const post = createPost(session, env, given === undefined && deployed !== undefined)
+  const { createMemoryProvider } = await import('#agent/memory/memory-services.ts')
+  return createMemoryProvider(name, { key, post, ...(baseUrl !== undefined && { baseUrl }) })
 }
 
 const createPost = (session: TurnSession, env: Env, isTrusted: boolean): PostJson => {

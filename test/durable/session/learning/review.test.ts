@@ -45,6 +45,18 @@ describe('a review', () => {
     expect(body.data.map(({ content }) => content)).toEqual(['We deploy on Fridays.', 'ok', 'Remember that.', 'ok'])
   })
 
+  it('comes at once after a compression, with the messages that the summary has replaced', async () => {
+    const { reviewer, say, key, id } = await setUp(() => says('Nothing'), { review_turns: 50, review_steps: 50 })
+    await say('We deploy on Fridays.')
+    for (let n = 0; n < 30; n++) await say(`more ${n} ${'x'.repeat(200)}`)
+    expect(reviewer.requests).toEqual([])
+    const { body } = await call<{ compressed: boolean }>('POST', `/api/sessions/${id}/compress`, { key, body: {} })
+    expect(body.compressed).toBe(true)
+    await say('Go on')
+    await until(() => reviewer.requests.length === 1)
+    expect(listTexts(reviewer.requests[0]!).join()).toContain('[user] We deploy on Fridays.')
+  })
+
   it('is not waited for, and looks at each part once', async () => {
     const gate = new Gate()
     const { reviewer, say } = await setUp(() => says('Nothing', gate))
