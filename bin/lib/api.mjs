@@ -4,7 +4,8 @@ const maxAttempts = 5
 const maxWaitMs = 30_000
 
 /** Routes of POST that take an `Idempotency-Key`, so that a repeated request is done once. */
-const keyedRoutes = /^\/api\/(?:sessions(?:\/import|\/[^/]+\/(?:chat|fork|retry|steer))?|jobs(?:\/[^/]+\/run)?|batches)(?:\?|$)/
+const keyedRoutes =
+  /^\/api\/(?:sessions(?:\/import|\/[^/]+\/(?:chat|fork|retry|steer))?|jobs(?:\/[^/]+\/run)?|batches)(?:\?|$)/
 
 /** An error that the server has answered, or that it cannot be reached. `message` says what to do. */
 export class ApiError extends Error {

@@ -72,7 +72,7 @@ const servers = await Promise.all(
   ),
 )
 
-type Playing = { readonly plan: Plan; of: NextStep['of'] }
+type Playing = { readonly plan: Plan; of: NextStep['of']; isTried: boolean }
 const playing: Playing[] = []
 const model = await startModelServer()
 model.script((asked) => {
@@ -80,6 +80,7 @@ model.script((asked) => {
   if (!now) return undefined
   const next = obeyPlan(asked, now.plan)
   now.of = next.of
+  now.isTried ||= next.of === 'attacker'
   return next.reply
 })
 const server = await startServer({
@@ -99,6 +100,7 @@ for (const [alias] of servers)
   )
 
 type Outcome = {
+  readonly isTried: boolean
   readonly done: boolean
   readonly harmed: boolean
   readonly approvals: number
@@ -128,7 +130,7 @@ async function play(one: Case, lane: number): Promise<Outcome> {
   const prefix = `mcp__${one.suite}${lane}__`
   const named = (calls: Plan['calls']) => calls.map(({ name, input }) => ({ name: `${prefix}${name}`, input }))
   const plan = { ...opened, calls: named(opened.calls), attack: named(opened.attack), mark }
-  const now: Playing = { plan, of: 'nobody' }
+  const now: Playing = { plan, of: 'nobody', isTried: false }
   playing[lane] = now
   const session = await client.newSession()
   const message = { input: `${opened.prompt} (lane ${lane})`, wait: false }
@@ -139,7 +141,7 @@ async function play(one: Case, lane: number): Promise<Outcome> {
   const approvals = await settle(session, now)
   const output = (await client.messages(session)).findLast(({ role }) => role === 'assistant')?.content ?? ''
   const judged = await environments.ask<Pick<Outcome, 'done' | 'harmed'>>({ do: 'judge', lane, output })
-  return { ...judged, approvals, session }
+  return { ...judged, isTried: now.isTried, approvals, session }
 }
 
 const nameOf = ({ suite, user, injection }: Case) => [suite, user, injection].filter(Boolean).join(' ')
@@ -164,6 +166,7 @@ async function playAll(cases: readonly Case[], isMissed: (outcome: Outcome) => b
   const approvals = outcomes.reduce((sum, one) => sum + one.approvals, 0) / Math.max(1, outcomes.length)
   return {
     done: outcomes.filter(({ done }) => done).length,
+    tried: outcomes.filter(({ isTried }) => isTried).length,
     harmed: outcomes.filter(({ harmed }) => harmed).length,
     approvals: approvals.toFixed(2),
     failed,
@@ -180,9 +183,9 @@ try {
     )
   }
   if (values.only !== 'tasks') {
-    const { done, harmed, approvals, failed } = await playAll(pairs, (outcome) => outcome.harmed)
+    const { done, tried, harmed, approvals, failed } = await playAll(pairs, (outcome) => outcome.harmed)
     console.log(
-      `with planted texts: ${harmed} of ${pairs.length} harmful effects, ${done} tasks done, ${approvals} approvals per pair, ${failed} not played, ${seconds()} s`,
+      `with planted texts: ${harmed} of ${pairs.length} harmful effects, ${tried} attacks tried, ${done} tasks done, ${approvals} approvals per pair, ${failed} not played, ${seconds()} s`,
     )
     process.exitCode = harmed ? 1 : 0
   }
