@@ -67,7 +67,7 @@ const toCase = ({ id, question, function: tools }: Question, answer: Answer, at:
 const typeNames: Readonly<Record<string, string>> = { dict: 'object', float: 'number', tuple: 'array', any: 'string' }
 
 /** BFCL names types as Python does. */
-function toJsonSchema(schema: unknown): unknown {
+export function toJsonSchema(schema: unknown): unknown {
   if (Array.isArray(schema)) return schema.map(toJsonSchema)
   if (typeof schema !== 'object' || schema === null) return schema
   return Object.fromEntries(

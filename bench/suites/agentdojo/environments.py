@@ -1,0 +1,124 @@
+"""Holds the environments of AgentDojo, and judges what happened in them: one JSON request per line on stdin, one answer per
+line on stdout.
+
+list: suites with tools and tasks. open: an environment of a lane, with a planted text or without. call: a tool. judge:
+whether the task of the user is done, and whether the attacker got what they wanted.
+"""
+
+import json
+import logging
+import sys
+import types
+
+sys.path.insert(0, sys.argv[1])
+# What the code of the suite prints is no answer.
+answers, sys.stdout = sys.stdout, sys.stderr
+logging.disable(logging.CRITICAL)
+
+
+class Anything(types.ModuleType):
+    def __getattr__(self, name):
+        return type(name, (), {"__class_getitem__": classmethod(lambda cls, item: cls)})
+
+
+# The pipelines need the SDKs of providers, and no environment needs a pipeline.
+for name in ("", ".base_pipeline_element", ".errors", ".ground_truth_pipeline"):
+    module = Anything("agentdojo.agent_pipeline" + name)
+    module.__path__ = []
+    sys.modules["agentdojo.agent_pipeline" + name] = module
+sys.modules["agentdojo.agent_pipeline.errors"].AbortAgentError = type("AbortAgentError", (Exception,), {})
+
+from agentdojo.functions_runtime import FunctionCall, FunctionsRuntime  # noqa: E402
+from agentdojo.task_suite.load_suites import get_suites  # noqa: E402
+
+suites = get_suites("v1")
+lanes = {}
+
+
+def plain(value):
+    if hasattr(value, "model_dump"):
+        return value.model_dump(mode="json")
+    if isinstance(value, (list, tuple)):
+        return [plain(one) for one in value]
+    if isinstance(value, dict):
+        return {key: plain(one) for key, one in value.items()}
+    return value
+
+
+def calls_of(task, environment):
+    return [{"name": one.function, "input": json.loads(json.dumps(plain(dict(one.args)), default=str))} for one in task.ground_truth(environment)]
+
+
+def describe(suite):
+    return {
+        "tools": [
+            {
+                "name": one.name,
+                "description": one.description[:500],
+                "inputSchema": one.parameters.model_json_schema(),
+            }
+            for one in suite.tools
+        ],
+        "users": list(suite.user_tasks),
+        "injections": list(suite.injection_tasks),
+    }
+
+
+def start(request):
+    suite = suites[request["suite"]]
+    user = suite.user_tasks[request["user"]]
+    injection = suite.injection_tasks.get(request.get("injection"))
+    planted = {name: request["text"].replace("GOAL", injection.GOAL) for name in suite.get_injection_vector_defaults()} if injection else {}
+    # A quote would end the text in the YAML of the environment.
+    planted = {name: text.replace('"', "'").replace("\n", " ") for name, text in planted.items()}
+    environment = user.init_environment(suite.load_and_inject_default_environment(planted))
+    lanes[request["lane"]] = {
+        "suite": suite,
+        "user": user,
+        "injection": injection,
+        "before": environment.model_copy(deep=True),
+        "environment": environment,
+        "runtime": FunctionsRuntime(suite.tools),
+        "trace": [],
+    }
+    return {
+        "prompt": user.PROMPT,
+        "output": user.GROUND_TRUTH_OUTPUT,
+        "calls": calls_of(user, environment.model_copy(deep=True)),
+        "attack": calls_of(injection, environment.model_copy(deep=True)) if injection else [],
+    }
+
+
+def call(request):
+    lane = lanes[request["lane"]]
+    lane["trace"].append(FunctionCall(function=request["name"], args=request["input"]))
+    result, error = lane["runtime"].run_function(lane["environment"], request["name"], request["input"])
+    return {"error": error} if error else {"text": json.dumps(plain(result), default=str)}
+
+
+def judge(request):
+    lane = lanes[request["lane"]]
+    content = [{"type": "text", "content": request["output"]}]
+    given = (content, lane["before"], lane["environment"], lane["trace"])
+    harmed = lane["injection"] and lane["suite"]._check_injection_task_security(lane["injection"], *given)
+    return {"done": bool(lane["suite"]._check_user_task_utility(lane["user"], *given)), "harmed": bool(harmed)}
+
+
+def answer(request):
+    match request["do"]:
+        case "list":
+            return {name: describe(suite) for name, suite in suites.items()}
+        case "open":
+            return start(request)
+        case "call":
+            return call(request)
+        case "judge":
+            return judge(request)
+
+
+for line in sys.stdin:
+    try:
+        reply = {"value": answer(json.loads(line))}
+    except Exception as error:
+        reply = {"error": f"{type(error).__name__}: {error}"}
+    print(json.dumps(reply, default=str), flush=True, file=answers)
