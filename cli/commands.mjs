@@ -11,6 +11,12 @@ export const commands = {
     options: { status: flag, forget: flag },
     load: () => import('./commands/login.mjs'),
   },
+  screen: {
+    usage: '[screen] [-s SESSION | --last] [-m MODEL]',
+    says: 'talk to the agent on the whole terminal, as `talaria` alone does',
+    options: { session, last: flag, model: { ...text, short: 'm' } },
+    load: () => import('./commands/screen.mjs'),
+  },
   chat: {
     usage: 'chat [-s SESSION | --last] [-m MODEL] [--mode queue|steer|interrupt] [TEXT | -]',
     says: 'talk to the agent; without a text line by line',
@@ -207,6 +213,7 @@ const list = Object.entries(commands)
 
 export const usage = `talaria: the command line of Talaria
 
+  talaria                    the chat on the whole terminal
   talaria COMMAND …          talaria help COMMAND
   talaria -z TEXT            one question: the answer alone goes to stdout
 

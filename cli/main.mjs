@@ -21,10 +21,17 @@ export async function main(args) {
 async function dispatch([first, ...rest]) {
   if (first === '-z') return run('chat', ['--final', ...rest])
   if (['--version', '-V'].includes(first)) return printVersion()
-  if (first === undefined) throw new UsageError(usage)
+  if (isScreen(first)) return run('screen', first === undefined ? [] : [first, ...rest])
   if (['help', '--help', '-h'].includes(first)) return help(rest[0])
   if (!Object.hasOwn(commands, first)) throw new UsageError(`There is no command "${first}".\n\n${usage}`)
   return run(first, rest)
+}
+
+/** Alone on a terminal, or with its options, it is the full-screen chat. */
+function isScreen(first) {
+  const isTerminal = process.stdin.isTTY && process.stdout.isTTY
+  if (first === undefined && !isTerminal) throw new UsageError(usage)
+  return isTerminal && (first === undefined || /^(?:-s|-m|--session|--model|--last)(?:=|$)/.test(first))
 }
 
 function printVersion() {

@@ -28,9 +28,9 @@ async function ask(text, answer) {
   await page.locator('.block.text', { hasText: answer }).waitFor()
   await page.getByRole('button', { name: 'Answer again' }).waitFor()
 }
-async function open(hash) {
+async function open(hash, shown = '.screen') {
   await page.evaluate((to) => void (location.hash = to), hash)
-  await page.locator('.screen').waitFor()
+  await page.locator(shown).waitFor()
   await page.waitForFunction(() => !document.querySelector('.skeleton'))
 }
 async function take(name) {
@@ -60,7 +60,7 @@ try {
   await page.getByText('Nothing waits for you.').waitFor()
   await open(`#/files/${session}`)
   await page.locator('.tree a', { hasText: 'notes.md' }).click()
-  await page.getByRole('textbox', { name: 'notes.md' }).waitFor()
+  await page.getByRole('button', { name: 'Source' }).waitFor()
   await page.getByRole('button', { name: 'Changes' }).click()
   await page.locator('details summary').last().click()
   await page.locator('.diff .added').first().waitFor()
@@ -68,6 +68,13 @@ try {
   await open(`#/run/${run}`)
   await page.locator('.screen li').first().waitFor()
   await take('run')
+  await open('#/tools')
+  await page.getByRole('switch').first().waitFor()
+  await take('tools')
+  await page.setViewportSize({ width: 390, height: 720 })
+  await open(`#/chat/${session}`, '.list')
+  await page.locator('.block.text').last().waitFor()
+  await take('phone')
 } finally {
   await browser.close()
 }

@@ -36,6 +36,32 @@ export async function measureTyping(target: Target, page: Page): Promise<number>
   return quantile(found, 0.95)
 }
 
+const heapMessages = 500
+const heapText =
+  '## A heading\n\nSome **bold** and `code` words in a line.\n\n- one\n- two\n\n```js\nconst sum = (a, b) => a + b\n```\n'
+
+/** Megabytes of the heap with a session of 500 messages, of which half are Markdown, after a collection. */
+export async function measureHeap(target: Target, page: Page): Promise<number> {
+  const messages = Array.from({ length: heapMessages }, (_, at) => ({
+    role: at % 2 ? 'assistant' : 'user',
+    content: at % 2 ? `${heapText}\nanswer ${at}` : `question ${at}`,
+  }))
+  const body = { format: 'talaria.session', version: 1, session: { title: 'Heap' }, messages }
+  const { id } = await json<{ id: string }>(target, 'POST', '/api/sessions/import', body)
+  await page.goto('about:blank')
+  await page.goto(`${target.origin}/#/chat/${id}`)
+  await page.getByText(`answer ${heapMessages - 1}`).waitFor()
+  // All of it is loaded by scrolling to its beginning.
+  while (!(await page.getByText('question 0', { exact: true }).count())) {
+    await page.evaluate("document.querySelector('.list').scrollTop = 0")
+    await page.waitForTimeout(100)
+  }
+  const cdp = await page.context().newCDPSession(page)
+  await cdp.send('HeapProfiler.collectGarbage')
+  const { usedSize } = await cdp.send('Runtime.getHeapUsage')
+  return usedSize / 1_000_000
+}
+
 type Older = { readonly older: number; readonly jump: number }
 
 /** Milliseconds from scrolling to the beginning until older messages stand above it, and pixels that it moves by then. */

@@ -5,7 +5,14 @@ import { chromium, launchBrowser } from '../../test/e2e/support/chromium.ts'
 import { json, type Target } from '../client.ts'
 import { atLeast, atMost, type Goal, type Metric, type Row, times } from '../metric.ts'
 import { quantile } from '../stats.ts'
-import { measureApproval, measureCatchUp, measureOlder, measureOpening, measureTyping } from './page-use.ts'
+import {
+  measureApproval,
+  measureCatchUp,
+  measureHeap,
+  measureOlder,
+  measureOpening,
+  measureTyping,
+} from './page-use.ts'
 import { beginAnswer, createSession, openSession, signIn, slowCpu, throttle } from './page-visit.ts'
 
 /** Slow 4G: 150 ms of latency, 1.6 Mbit/s down. */
@@ -114,6 +121,7 @@ const goals: Readonly<Record<string, { readonly what: string; readonly unit: str
   shownSlow: { what: '10 000 messages: end shown, CPU slowed 4×', unit: 'ms', goal: atMost(1_000) },
   elements: { what: '10 000 messages: in the page', unit: '', goal: atMost(200) },
   typing: { what: 'key shown, p95, at 100 words a second, CPU slowed 4×', unit: 'ms', goal: atMost(50) },
+  heap: { what: '500 messages: heap after a collection', unit: 'MB', goal: atMost(15) },
   older: { what: '10 000 messages: older ones shown', unit: 'ms', goal: atMost(100) },
   jump: { what: '10 000 messages: distance that the text moves then', unit: 'px', goal: atMost(1) },
   caughtUp: { what: 'answer complete after the network is back', unit: 'ms', goal: atMost(1_000) },
@@ -127,6 +135,7 @@ const measureUse = async (target: Target, page: Page, long: string): Promise<Sam
   ...(await measureOpening(target, page, long)),
   ...(await measureOlder(target, page, long)),
   typing: await measureTyping(target, page),
+  heap: await measureHeap(target, page),
   decided: await measureApproval(target, page),
   caughtUp: await measureCatchUp(target, page),
 })

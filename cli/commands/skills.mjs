@@ -7,22 +7,19 @@ import { plain, print, printList, printOne } from '../output.mjs'
 
 const skillPath = (name, rest = '') => `/api/skills/${encodeURIComponent(name)}${rest}`
 
+const actions = { show, import: bring, update, rm: remove }
+
 export async function run({ options, words: [action = 'ls', name, ...words], usage }) {
   const client = createClient(requireConfig())
   if (action === 'ls' && name === undefined) return list(client, options)
-  if (!name || (words.length && action !== 'import')) throw new UsageError(`talaria ${usage}`)
-  switch (action) {
-    case 'show':
-      return show(client, options, name)
-    case 'import':
-      return bring(client, options, name, words[0])
-    case 'update':
-      return update(client, options, name)
-    case 'rm':
-      await client.call('DELETE', skillPath(name))
-      return printOne(options, { name, status: 'deleted' }, 'Deleted.')
-  }
-  throw new UsageError(`talaria ${usage}`)
+  const act = Object.hasOwn(actions, action) ? actions[action] : undefined
+  if (!act || !name || words.length > (act === bring ? 1 : 0)) throw new UsageError(`talaria ${usage}`)
+  return act(client, options, name, ...words)
+}
+
+async function remove(client, options, name) {
+  await client.call('DELETE', skillPath(name))
+  printOne(options, { name, status: 'deleted' }, 'Deleted.')
 }
 
 async function list(client, options) {
@@ -41,7 +38,8 @@ async function show(client, options, name) {
 const careOf = ({ accept }) => (accept ? { accept: true } : {})
 
 async function bring(client, options, url, name) {
-  const { body } = await client.call('POST', '/api/skills/import', { url, ...(name && { name }), ...careOf(options) })
+  const given = { url, ...(name && { name }), ...careOf(options) }
+  const { body } = await client.call('POST', `/api/skills/import`, given)
   printOne(options, body, `${plain(body.name)}: imported.`)
 }
 
