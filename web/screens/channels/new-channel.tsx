@@ -6,6 +6,7 @@ import type { Session } from '../../model/types.ts'
 import { Choice, Field, Form } from '../../parts/form.tsx'
 import { t, language } from '../../words/words.ts'
 import { steps } from './guides.ts'
+import { translateHint } from './hints.ts'
 
 export type Platform = {
   readonly platform: string
@@ -118,7 +119,7 @@ const Secrets = ({ of: { secrets }, values, onChange }: SecretsProps) =>
       key={name}
       label={name}
       kind="password"
-      hint={required || delivery !== undefined ? hint : t('generatedIfEmpty')}
+      hint={required || delivery !== undefined ? translateHint(hint) : t('generatedIfEmpty')}
       value={values[name] ?? ''}
       onChange={(value) => onChange({ ...values, [name]: value })}
     />
