@@ -2,7 +2,7 @@
 
 import { expect, it } from 'vitest'
 import { listPlatforms, loadChannel } from '#channels/channels.ts'
-import { germanHints } from '../../web/screens/channels/hints.ts'
+import { germanHints } from '../../web/words/hints-de.ts'
 
 it('has German words for the hint of every secret', async () => {
   const channels = await Promise.all(listPlatforms().map((name) => loadChannel(name)))

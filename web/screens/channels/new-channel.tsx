@@ -4,9 +4,9 @@ import { useEffect, useState } from 'preact/hooks'
 import { api, get, type Page, path } from '../../api/client.ts'
 import type { Session } from '../../model/types.ts'
 import { Choice, Field, Form } from '../../parts/form.tsx'
+import { germanHints } from '../../words/hints-de.ts'
 import { t, language } from '../../words/words.ts'
 import { steps } from './guides.ts'
-import { translateHint } from './hints.ts'
 
 export type Platform = {
   readonly platform: string
@@ -175,3 +175,6 @@ function FirstMessage({ added: { channel, check }, onArrived }: Waiting) {
     </section>
   )
 }
+
+/** The API says it in English. */
+const translateHint = (hint: string): string => (language.value === 'de' ? (germanHints[hint] ?? hint) : hint)

@@ -1,7 +1,5 @@
 /** Says in German which secret a platform asks for. The API says it in English. */
 
-import { language } from '../../words/words.ts'
-
 /** By what the API says. */
 export const germanHints: Readonly<Record<string, string>> = {
   '32 to 256 letters, digits, "_" and "-"; generated when it is not given.':
@@ -45,5 +43,3 @@ export const germanHints: Readonly<Record<string, string>> = {
   'The token that you enter with the webhook: a word of your choice.':
     'Der Token, den du beim Webhook einträgst: ein Wort deiner Wahl.',
 }
-
-export const translateHint = (hint: string): string => (language.value === 'de' ? (germanHints[hint] ?? hint) : hint)
