@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { chromium, launchBrowser } from './support/chromium.ts'
 import { type Client, eventually, newTenant } from './support/client.ts'
 import { owner } from './support/here.ts'
-import { fits, openScreen, signIn as open } from './support/screens.ts'
+import { fits, openScreen, signIn as open } from './support/page.ts'
 
 describe.skipIf(chromium === undefined)('the state of runs, jobs and channels', () => {
   let browser: Browser

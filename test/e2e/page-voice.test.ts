@@ -8,7 +8,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { chromium, launchBrowser, readBoxes } from './support/chromium.ts'
 import { type Client, newTenant } from './support/client.ts'
 import { owner } from './support/here.ts'
-import { fits, origin, signIn } from './support/screens.ts'
+import { fits, origin, signIn } from './support/page.ts'
 
 const rate = 16_000
 /** A WAV file of parts, each with its seconds and loudness. */

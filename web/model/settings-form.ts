@@ -6,6 +6,7 @@ export type Schema = {
   readonly description?: string
   readonly properties?: Readonly<Record<string, Schema>>
   readonly anyOf?: readonly Schema[]
+  readonly items?: Schema
   readonly minimum?: number
   readonly maximum?: number
   readonly $ref?: string
@@ -13,7 +14,8 @@ export type Schema = {
 
 export type SettingField = {
   readonly path: string
-  readonly kind: 'boolean' | 'number' | 'text' | 'choice' | 'json'
+  /** `list`: texts, one a line. */
+  readonly kind: 'boolean' | 'number' | 'text' | 'choice' | 'list' | 'json'
   readonly choices: readonly string[]
   readonly description: string
 }
@@ -34,6 +36,7 @@ function kindOf(schema: Schema): Pick<SettingField, 'kind' | 'choices'> {
   if (schema.enum) return { kind: 'choice', choices: schema.enum.map(String) }
   if (schema.type === 'boolean') return { kind: 'boolean', choices: ['true', 'false'] }
   if (schema.type === 'number' || schema.type === 'integer') return { kind: 'number', choices: [] }
+  if (schema.type === 'array' && schema.items?.type === 'string') return { kind: 'list', choices: [] }
   return { kind: schema.type === 'string' ? 'text' : 'json', choices: [] }
 }
 
@@ -49,6 +52,7 @@ export function valueAt(settings: unknown, path: string): unknown {
 
 export const showValue = ({ kind }: SettingField, value: unknown): string => {
   if (value === undefined || value === null) return ''
+  if (kind === 'list' && Array.isArray(value)) return value.join('\n')
   return kind === 'json' ? JSON.stringify(value, null, 2) : String(value)
 }
 
@@ -57,6 +61,11 @@ export function readValue({ kind }: SettingField, text: string): unknown {
   if (!text.trim()) return null
   if (kind === 'number') return Number(text)
   if (kind === 'boolean') return text === 'true'
+  if (kind === 'list')
+    return text
+      .split('\n')
+      .map((line) => line.trim())
+      .filter(Boolean)
   return kind === 'json' ? (JSON.parse(text) as unknown) : text
 }
 
@@ -70,4 +79,26 @@ export function toPatch(changes: ReadonlyMap<string, unknown>): Record<string, u
     at[last] = value
   }
   return patch
+}
+
+/** The groups of the screen by the first names of paths, in its order. The last one has the rest. */
+const groups: readonly (readonly [group: string, names: readonly string[]])[] = [
+  ['answers', ['model', 'agent', 'instructions', 'timezone']],
+  ['safety', ['approvals', 'terminal', 'roles', 'tool_loop_guardrails']],
+  ['conversations', ['compression', 'session_reset', 'sessions', 'busy_input_mode', 'prompt_caching', 'delegation']],
+  ['learning', ['memory', 'learning', 'search']],
+  ['tools', ['toolsets', 'tools', 'web', 'browser', 'image', 'tts', 'stt', 'video']],
+  ['limits', ['limits']],
+]
+
+export function groupFields(
+  fields: readonly SettingField[],
+): readonly (readonly [group: string, fields: readonly SettingField[]])[] {
+  const groupOf = ({ path }: SettingField) =>
+    groups.find(([, names]) => names.includes(path.split('.')[0] ?? ''))?.[0] ?? 'others'
+  const grouped = Map.groupBy(fields, groupOf)
+  return [...groups.map(([name]) => name), 'others'].flatMap((name) => {
+    const found = grouped.get(name)
+    return found ? [[name, found] as const] : []
+  })
 }

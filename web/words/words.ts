@@ -2,6 +2,7 @@
 
 import { signal } from '@preact/signals'
 import { en } from './en.ts'
+import type { SettingWords } from './settings-en.ts'
 
 export type Words = Readonly<Record<keyof typeof en, string>>
 export type Word = keyof typeof en
@@ -45,6 +46,12 @@ export async function loadWords(): Promise<void> {
   language.value = load ? name : 'en'
   document.documentElement.lang = language.value
 }
+
+/** The words of the settings, which only their screen needs. */
+export const loadSettingWords = async (): Promise<SettingWords> =>
+  language.value === 'de'
+    ? (await import('./settings-de.ts')).settingsInGerman
+    : (await import('./settings-en.ts')).settingsInEnglish
 
 export function chooseLanguage(name: string): Promise<void> {
   if (name) localStorage.setItem(storageKey, name)

@@ -4,7 +4,8 @@ import { useState } from 'preact/hooks'
 import { api, path } from '../../api/client.ts'
 import { Field, Form } from '../../parts/form.tsx'
 import { explain } from '../../parts/toast.ts'
-import { t, wordsOf } from '../../words/words.ts'
+import { germanHints } from '../../words/hints-de.ts'
+import { language, t, wordsOf } from '../../words/words.ts'
 import type { Check, Platform } from './channel.ts'
 
 export const { say } = wordsOf(
@@ -55,11 +56,14 @@ export const Secrets = ({ of: { secrets }, values, onChange }: SecretsProps) =>
       key={name}
       label={name}
       kind="password"
-      hint={required || delivery !== undefined ? hint : t('generatedIfEmpty')}
+      hint={required || delivery !== undefined ? translateHint(hint) : t('generatedIfEmpty')}
       value={values[name] ?? ''}
       onChange={(value) => onChange({ ...values, [name]: value })}
     />
   ))
+
+/** The API says it in English. */
+const translateHint = (hint: string): string => (language.value === 'de' ? (germanHints[hint] ?? hint) : hint)
 
 type FormProps = { readonly id: string; readonly of: Platform; readonly onSaved: () => Promise<void> }
 

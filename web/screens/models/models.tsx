@@ -22,7 +22,7 @@ type Credential = {
   readonly provider: string
   readonly name: string | null
   readonly last_four: string
-  readonly status: string
+  readonly status: 'usable' | 'resting' | 'dead'
   readonly reason: string | null
 }
 
@@ -155,12 +155,21 @@ function Unavailable({ list }: { readonly list: readonly Missing[] }) {
           .filter((one) => !needsKey(one))
           .map(({ provider, model, reason }) => (
             <li key={`${provider}/${model}`}>
-              <strong>{model ? `${provider}/${model}` : provider}</strong> <span class="note">{reason}</span>
+              <strong>{model ? `${provider}/${model}` : provider}</strong>{' '}
+              <span class="note">{explainMissing(reason)}</span>
             </li>
           ))}
       </ul>
     </details>
   )
+}
+
+/** The reasons of the API, in the language of the page. Others stay as they are. */
+function explainMissing(reason: string): string {
+  const [, variable] = /^set (\w+)$/.exec(reason) ?? []
+  const [, binding] = /^needs the (\w+) binding$/.exec(reason) ?? []
+  if (variable) return t('setVariable', { name: variable })
+  return binding ? t('needsBinding', { name: binding }) : reason
 }
 
 const needsKey = ({ reason }: Missing): boolean => reason.includes('/api/credentials')
@@ -190,7 +199,7 @@ function Credentials({ models, missing, onChange }: CredentialsProps) {
             {data.map((one) => (
               <li key={one.id} class="card row">
                 <strong>{one.provider}</strong> <span dir="auto">{one.name}</span> <code>…{one.last_four}</code>
-                <span class={`badge ${one.status === 'usable' ? 'good' : 'warn'}`}>{one.status}</span>
+                <span class={`badge ${one.status === 'usable' ? 'good' : 'warn'}`}>{t(`key_${one.status}`)}</span>
                 <span class="note grow">{one.reason}</span>
                 {can('chat') && models.some(isOf(one.provider)) && (
                   <Button onClick={() => testKey(models.find(isOf(one.provider))?.id ?? '').finally(list.reload)}>

@@ -4,6 +4,7 @@ import { useEffect, useState } from 'preact/hooks'
 import { api, ApiError, get } from '../../api/client.ts'
 import { can } from '../../api/me.ts'
 import {
+  groupFields,
   listFields,
   readValue,
   type Schemas,
@@ -15,23 +16,34 @@ import {
 import { Button } from '../../parts/button.tsx'
 import { Panel, Screen, useLoad } from '../../parts/load.tsx'
 import { explain, showDone } from '../../parts/toast.ts'
-import { t } from '../../words/words.ts'
+import type { SettingWords } from '../../words/settings-en.ts'
+import { loadSettingWords, t } from '../../words/words.ts'
+import { PromptLibrary, type Prompts } from './prompts.tsx'
 import { Raw } from './raw.tsx'
 
 type Document = { readonly components: { readonly schemas: Schemas } }
 
 async function load() {
-  const [document, settings] = await Promise.all([get<Document>('/openapi.json'), get<object>('/api/settings')])
+  const [document, settings, words] = await Promise.all([
+    get<Document>('/openapi.json'),
+    get<object>('/api/settings'),
+    loadSettingWords(),
+  ])
   const { schemas } = document.components
-  return { fields: listFields(schemas['Settings'] ?? {}, schemas), settings }
+  return { fields: listFields(schemas['Settings'] ?? {}, schemas), settings, words }
 }
 
 export function SettingsScreen() {
   const loaded = useLoad(load, '')
   return (
     <Panel of={loaded}>
-      {({ fields, settings }) => (
-        <Fields fields={fields} settings={settings} onSaved={(saved) => loaded.set({ fields, settings: saved })} />
+      {({ fields, settings, words }) => (
+        <Fields
+          fields={fields}
+          settings={settings}
+          words={words}
+          onSaved={(saved) => loaded.set({ fields, settings: saved, words })}
+        />
       )}
     </Panel>
   )
@@ -40,10 +52,11 @@ export function SettingsScreen() {
 type Props = {
   readonly fields: readonly SettingField[]
   readonly settings: object
+  readonly words: SettingWords
   readonly onSaved: (settings: object) => void
 }
 
-function Fields({ fields, settings, onSaved }: Props) {
+function Fields({ fields, settings, words, onSaved }: Props) {
   const [edits, setEdits] = useState<ReadonlyMap<string, string>>(new Map())
   const [search, setSearch] = useState('')
   const [error, setError] = useState<unknown>(undefined)
@@ -60,7 +73,7 @@ function Fields({ fields, settings, onSaved }: Props) {
   }
   useEffect(() => onSaveKey(save))
   const wished = search.toLowerCase()
-  const shown = fields.filter(({ path, description }) => `${path} ${description}`.toLowerCase().includes(wished))
+  const shown = fields.filter((field) => `${field.path} ${textOf(field, words)}`.toLowerCase().includes(wished))
   const failed = error instanceof ApiError ? error.param : null
   const actions = can('write') && (
     <Button kind="main" onClick={save} disabled={!edits.size}>
@@ -85,10 +98,13 @@ function Fields({ fields, settings, onSaved }: Props) {
         <summary>{t('raw')}</summary>
         <Raw key={JSON.stringify(settings)} settings={settings} onSaved={onSaved} />
       </details>
+      <PromptLibrary prompts={(valueAt(settings, 'prompts') ?? {}) as Prompts} onSaved={onSaved} />
       {!shown.length && <p class="note">{t('nothingFound')}</p>}
       <Groups
         fields={shown}
         settings={settings}
+        words={words}
+        isOpen={wished !== '' || failed !== null}
         edits={edits}
         failed={failed}
         onChange={(path, text) => setEdits(new Map([...edits, [path, text]]))}
@@ -97,29 +113,34 @@ function Fields({ fields, settings, onSaved }: Props) {
   )
 }
 
-type GroupsProps = Pick<Props, 'fields' | 'settings'> & {
+/** The name and the description, in the language of the page. */
+const textOf = ({ path, description }: SettingField, { labels, descriptions }: SettingWords): string =>
+  `${labels[path] ?? ''} ${descriptions ? (descriptions[path] ?? '') : description}`
+
+type GroupsProps = Pick<Props, 'fields' | 'settings' | 'words'> & {
+  readonly isOpen: boolean
   readonly edits: ReadonlyMap<string, string>
   readonly failed: string | null
   readonly onChange: (path: string, text: string) => void
 }
 
-/** One group for each first name of the paths. */
-const Groups = ({ fields, settings, edits, failed, onChange }: GroupsProps) => (
+const Groups = ({ fields, settings, words, isOpen, edits, failed, onChange }: GroupsProps) => (
   <>
-    {[...Map.groupBy(fields, ({ path }) => path.split('.')[0] ?? '')].map(([group, list]) => (
-      <fieldset key={group} class="fieldset">
-        <legend>{group}</legend>
+    {groupFields(fields).map(([group, list]) => (
+      <details key={`${group} ${isOpen}`} class="fieldset" open={isOpen || group === 'answers'}>
+        <summary>{words.groups[group]}</summary>
         {list.map((field) => (
           <Setting
             key={field.path}
             field={field}
+            words={words}
             text={edits.get(field.path) ?? showValue(field, valueAt(settings, field.path))}
             isSet={valueAt(settings, field.path) !== undefined}
             isFailed={failed === field.path}
             onChange={(text) => onChange(field.path, text)}
           />
         ))}
-      </fieldset>
+      </details>
     ))}
   </>
 )
@@ -142,6 +163,7 @@ function onSaveKey(save: () => Promise<void>): () => void {
 
 type SettingProps = {
   readonly field: SettingField
+  readonly words: SettingWords
   readonly text: string
   readonly isSet: boolean
   readonly isFailed: boolean
@@ -149,15 +171,18 @@ type SettingProps = {
 }
 
 /** A marked field differs from its default. */
-const Setting = ({ field, text, isSet, isFailed, onChange }: SettingProps) => (
-  <label class={isSet ? 'changed' : undefined}>
-    <code>{field.path}</code>
-    <Input field={field} text={text} isFailed={isFailed} onChange={onChange} />
-    {field.description && <span class="note">{field.description}</span>}
-  </label>
-)
+const Setting = ({ field, words, text, isSet, isFailed, onChange }: SettingProps) => {
+  const description = words.descriptions ? words.descriptions[field.path] : field.description
+  return (
+    <label class={isSet ? 'changed' : undefined} title={field.path}>
+      {words.labels[field.path] ?? field.path}
+      <Input field={field} words={words} text={text} isFailed={isFailed} onChange={onChange} />
+      {description && <span class="note">{description}</span>}
+    </label>
+  )
+}
 
-const Input = ({ field, text, isFailed, onChange }: Omit<SettingProps, 'isSet'>) => {
+const Input = ({ field, words, text, isFailed, onChange }: Omit<SettingProps, 'isSet'>) => {
   const shared = { value: text, 'aria-invalid': isFailed, disabled: !can('write') }
   if (field.kind === 'choice' || field.kind === 'boolean')
     return (
@@ -165,12 +190,12 @@ const Input = ({ field, text, isFailed, onChange }: Omit<SettingProps, 'isSet'>)
         <option value="">{t('byDefault')}</option>
         {field.choices.map((choice) => (
           <option key={choice} value={choice}>
-            {choice}
+            {words.choices[choice] ?? choice}
           </option>
         ))}
       </select>
     )
-  if (field.kind === 'json')
+  if (field.kind === 'json' || field.kind === 'list')
     return <textarea {...shared} rows={3} onInput={(event) => onChange(event.currentTarget.value)} />
   const write = (event: { readonly currentTarget: HTMLInputElement }) => onChange(event.currentTarget.value)
   if (field.kind === 'number')

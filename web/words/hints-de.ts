@@ -1,0 +1,45 @@
+/** Says in German which secret a platform asks for. The API says it in English. */
+
+/** By what the API says. */
+export const germanHints: Readonly<Record<string, string>> = {
+  '32 to 256 letters, digits, "_" and "-"; generated when it is not given.':
+    '32 bis 256 Buchstaben, Ziffern, „_“ und „-“; wird erzeugt, wenn nichts angegeben ist.',
+  'A permanent access token of a system user.': 'Ein dauerhafter Zugriffstoken eines Systembenutzers.',
+  'The JSON file of a key of the service account, as text.':
+    'Die JSON-Datei eines Schlüssels des Dienstkontos, als Text.',
+  'The RCS sender without "rcs:", like brand_agent, or the SID of a messaging service.':
+    'Der RCS-Absender ohne „rcs:“, wie brand_agent, oder die SID eines Messaging Service.',
+  'The WhatsApp number that sends, like +15550001111, or the SID of a messaging service.':
+    'Die WhatsApp-Nummer, die sendet, wie +15550001111, oder die SID eines Messaging Service.',
+  'The access token of the page, with pages_messaging and pages_manage_metadata.':
+    'Der Zugriffstoken der Seite, mit pages_messaging und pages_manage_metadata.',
+  'The access token of the professional account, with instagram_business_manage_messages.':
+    'Der Zugriffstoken des professionellen Kontos, mit instagram_business_manage_messages.',
+  'The account SID of Twilio: AC and 32 characters.': 'Die Account SID von Twilio: AC und 32 Zeichen.',
+  'The app-level token with the scope connections:write, like xapp-…, for settings.delivery "socket".':
+    'Der App-Level-Token mit dem Recht connections:write, wie xapp-…, für settings.delivery „socket“.',
+  'The auth token of the account. It also signs the webhooks.':
+    'Der Auth Token des Kontos. Er unterschreibt auch die Webhooks.',
+  'The bot token of the app, like xoxb-…': 'Der Bot-Token der App, wie xoxb-…',
+  'The channel secret, from the basic settings.': 'Das Channel Secret, aus den Grundeinstellungen.',
+  'The id of the Instagram account: a number.': 'Die Kennung des Instagram-Kontos: eine Zahl.',
+  'The id of the application: a number.': 'Die Kennung der Anwendung: eine Zahl.',
+  'The id of the page: a number.': 'Die Kennung der Seite: eine Zahl.',
+  'The id of the phone number (not the number itself).': 'Die Kennung der Telefonnummer (nicht die Nummer selbst).',
+  'The long-lived channel access token, from the page Messaging API of the channel.':
+    'Der langlebige Channel Access Token, von der Seite Messaging API des Kanals.',
+  'The number that sends, like +15550001111, or the SID of a messaging service.':
+    'Die Nummer, die sendet, wie +15550001111, oder die SID eines Messaging Service.',
+  'The public key of the application: 64 hexadecimal digits.':
+    'Der öffentliche Schlüssel der Anwendung: 64 hexadezimale Ziffern.',
+  'The secret of the app, from its basic settings.': 'Das Geheimnis der App, aus ihren Grundeinstellungen.',
+  'The secret of the app, which signs the webhooks.': 'Das Geheimnis der App, das die Webhooks unterschreibt.',
+  'The signing secret from the basic information of the app.':
+    'Das Signing Secret aus den grundlegenden Angaben der App.',
+  'The token of the bot, from the page Bot of the application.': 'Der Token des Bots, von der Seite Bot der Anwendung.',
+  'The token that @BotFather gave, like 123456:ABC-DEF.': 'Der Token, den @BotFather gegeben hat, wie 123456:ABC-DEF.',
+  'The token that @BotFather gave.': 'Der Token, den @BotFather gegeben hat.',
+  'The token that you enter with the webhook.': 'Der Token, den du beim Webhook einträgst.',
+  'The token that you enter with the webhook: a word of your choice.':
+    'Der Token, den du beim Webhook einträgst: ein Wort deiner Wahl.',
+}
