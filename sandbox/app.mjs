@@ -250,7 +250,11 @@ async function readFile({ ws, files, query, request, response }) {
     'x-file-size': file.size,
     ...(range && { 'content-range': `bytes ${range.start}-${range.end}/${file.size}` }),
   })
-  await pipeline(streamOf(file, range), response).catch(() => response.destroy())
+  const content = streamOf(file, range)
+  const { socket } = request
+  await pipeline(content, response).catch(() => response.destroy())
+  // A client would wait for the rest of a file that has become shorter.
+  if (file.size > 0 && content.bytesRead < (range ? range.end - range.start + 1 : file.size)) socket.destroy()
 }
 
 const lengthOf = ({ headers }) => Number(headers['content-length'] ?? 0)

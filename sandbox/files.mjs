@@ -3,7 +3,7 @@
 
 import { randomBytes } from 'node:crypto'
 import { constants } from 'node:fs'
-import { lstat, open, readdir, rename, rm } from 'node:fs/promises'
+import { copyFile, lstat, open, readdir, rename, rm } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { Readable } from 'node:stream'
 import { quote } from './own-commands.mjs'
@@ -43,7 +43,8 @@ export function openFiles({ workspaces, own, limits }) {
       const draft = join(dirname(real), `.${randomBytes(9).toString('hex')}.part`)
       try {
         await fill(draft, body, await modeOf(real, named))
-        await rename(draft, real)
+        if (await hasOtherNames(real)) await overwrite(draft, real)
+        else await rename(draft, real)
       } catch (error) {
         await rm(draft, { force: true })
         throw error
@@ -53,11 +54,19 @@ export function openFiles({ workspaces, own, limits }) {
     })
   }
 
-  /** An existing file keeps its permissions, unless nobody could read it. */
+  /** An existing file keeps its permissions, also when nobody may read it. */
   async function modeOf(real, named) {
     const stats = await lstat(real).catch(() => undefined)
     if (stats && !stats.isFile()) throw new ProtocolError('invalid', `This is not a regular file: ${named}`)
-    return stats && stats.mode & 0o400 ? stats.mode & 0o777 : 0o644
+    return stats ? stats.mode & 0o7777 : 0o644
+  }
+
+  const hasOtherNames = async (real) => ((await lstat(real).catch(() => undefined))?.nlink ?? 1) > 1
+
+  /** All names of a file (hard links) get the new content. */
+  async function overwrite(draft, real) {
+    await copyFile(draft, real)
+    await rm(draft)
   }
 
   async function fill(path, body, mode) {

@@ -34,7 +34,11 @@ const { values } = parseArgs({
   },
 })
 
+const taken = ['net', 'plain', 'port', 'host'].filter((name) => process.env[`npm_config_${name}`] !== undefined)
+
 if (values.help) console.log(help)
+else if (taken.length && process.env.npm_lifecycle_event === 'sandbox')
+  stop(`npm has taken --${taken.join(' and --')} for itself. Write two dashes before the options: npm run sandbox -- --${taken[0]}`)
 else start(values)
 
 function start({ port, host, net, plain }) {

@@ -24,6 +24,7 @@ export type ErrorCode =
   | 'range_not_satisfiable'
   | 'body_too_large'
   | 'limit_exceeded'
+  | 'disk_full'
   | 'loop_detected'
   | 'not_configured'
   | 'unavailable'

@@ -117,3 +117,8 @@ describe.skipIf(!hasBubblewrap)('a sandbox with network (needs bubblewrap)', () 
     expect(await run('curl -s http://open.example.com/ | head -c 3', ws)).toBe('GET')
   })
 })
+
+it('options that npm takes for itself stop the server, with the right command', async () => {
+  const env = { npm_lifecycle_event: 'sandbox', npm_config_net: 'true' }
+  await expect(startSandbox({ env })).rejects.toThrow('npm run sandbox -- --net')
+})

@@ -293,6 +293,31 @@ describe.skipIf(!hasBubblewrap)('files of a sandbox (needs bubblewrap)', () => {
     expect((await run(server, ws, { command: './s.sh' })).out).toBe('two\n')
   })
 
+  it('keep no permissions, and all of their names, when written again', async () => {
+    const ws = newWorkspace()
+    await run(server, ws, { command: 'echo one > none; chmod 000 none; echo one > a; ln a b; chmod 2750 a' })
+    for (const name of ['none', 'a'])
+      expect(await ask(server, path(ws, 'files', name), { method: 'PUT', body: 'two\n' })).toMatchObject({
+        status: 200,
+      })
+    const shown = await run(server, ws, { command: 'stat -c %a none a; chmod 600 none; cat none a b; ls -A | wc -l' })
+    expect(shown.out).toBe('0\n2750\ntwo\ntwo\ntwo\n3\n')
+  })
+
+  it('that become shorter while they are read break the connection', async () => {
+    const ws = newWorkspace()
+    const bytes = 40_000_000
+    await run(server, ws, { command: `head -c ${bytes} /dev/zero > big` })
+    const response = await call(server.url, path(ws, 'files', 'big'))
+    const reader = response.body!.getReader()
+    await reader.read()
+    await run(server, ws, { command: 'truncate -s 10 big' })
+    const rest = async () => {
+      for (;;) if ((await reader.read()).done) return
+    }
+    await expect(rest()).rejects.toBeInstanceOf(Error)
+  }, 15_000)
+
   it('remain accessible during a search that never ends', async () => {
     const ws = newWorkspace()
     await ask(server, path(ws, 'files', 'a'), { method: 'PUT', body: 'a'.repeat(40) })

@@ -5,6 +5,7 @@ import { runInDurableObject } from 'cloudflare:test'
 import type { Settings } from '#agent/core/settings.ts'
 import { createGuardedFetch } from '#durable/platform/guarded-fetch.ts'
 import { listBackendStates, openBackend, resolveBackendKind } from '#durable/workspace/open-backend.ts'
+import { fileError } from '#worker/routes/files.ts'
 import { bindings, call, applyMigrations, newSession, newTenant, type ErrorBody, request } from './client.ts'
 
 beforeAll(applyMigrations)
@@ -73,6 +74,21 @@ describe('the choice of a backend', () => {
     const { id } = await newSession()
     const settings = { terminal: { backend: 'moon' } }
     expect((await call('PATCH', `/api/sessions/${id}`, { body: { settings } })).status).toBe(400)
+  })
+})
+
+describe('a file that a backend refuses', () => {
+  it.each([
+    ['full', 507, 'disk_full', undefined],
+    ['too_large', 413, 'body_too_large', undefined],
+    ['quota', 429, 'limit_exceeded', 3_600],
+    ['unavailable', 503, 'unavailable', 30],
+    ['unsupported', 400, 'invalid_request', undefined],
+    ['invalid', 400, 'invalid_request', undefined],
+  ] as const)('for %s is an error with status %i and code %s', (code, status, name, retryAfter) => {
+    const error = fileError({ kind: 'refused', message: 'No.', code })
+    expect(error).toMatchObject({ status, code: name })
+    expect(error.retryAfter).toBe(retryAfter)
   })
 })
 

@@ -150,7 +150,8 @@ export type Jobs = {
 
 /** Thrown when a backend cannot do something. `hint` explains to the model or the operator what to do instead. */
 export class BackendError extends Error {
-  readonly code: 'unsupported' | 'unavailable' | 'quota' | 'invalid'
+  /** `full`: the disk of the host. `too_large`: one file. `quota`: any other limit. */
+  readonly code: 'unsupported' | 'unavailable' | 'quota' | 'full' | 'too_large' | 'invalid'
   readonly hint: string
   constructor(code: BackendError['code'], message: string, hint = '') {
     super(message)

@@ -10,6 +10,7 @@ import type { PortableBackend } from '../portable-backend.ts'
 import { hasNoContainers, isAtCapacity, resetMessage } from './container-failure.ts'
 import type { SandboxResult, SandboxPort, SandboxFailure } from './sandbox-port.ts'
 import type { Egress } from './egress.ts'
+import { changingError } from '../host/read-changing-file.ts'
 import { withTimeout } from '#durable/platform/timeout.ts'
 
 export type CloudflareOptions = {
@@ -136,8 +137,9 @@ function toBackendError(failure: SandboxFailure, mayHaveRun: boolean): BackendEr
       'All containers are in use.',
       'Try again in a minute, or raise max_instances.',
     )
-  if (code === 'NO_SPACE' || code === 'FILE_TOO_LARGE')
-    return new BackendError('quota', message, 'Remove files that are not needed.')
+  if (code === 'NO_SPACE') return new BackendError('full', message, 'Remove files that are not needed.')
+  if (code === 'FILE_TOO_LARGE') return new BackendError('too_large', message, 'Split it.')
+  if (code === 'FILE_CHANGED') return changingError(message)
   if (code === 'FILE_NOT_FOUND' || code === 'IS_DIRECTORY' || code === 'PERMISSION_DENIED')
     return new BackendError('invalid', message)
   return mayHaveRun

@@ -63,6 +63,8 @@ const probeAfterWithNetworkMs = 2_000
 /** A command that fails later than this has probably begun. */
 const rerunWithinMs = 2_000
 const maxFetches = 50
+/** A file that has had so many sizes while it was read is not read again. */
+const maxSizes = 5
 
 export class ContainerBox implements SandboxPort {
   readonly #options: BoxOptions
@@ -365,9 +367,12 @@ export class ContainerBox implements SandboxPort {
   }
 
   async #readWhole(host: ContainerHost, path: string): Promise<Uint8Array> {
+    const sizes = new Set<number>()
     for (let attempt = 1; ; attempt++) {
       const { bytes, size } = await host.readFile(path)
-      if (bytes.byteLength === size) return bytes
+      // It has grown meanwhile.
+      if (bytes.byteLength >= size) return bytes.subarray(0, size)
+      if (sizes.add(size).size === maxSizes) throw createFailure('FILE_CHANGED', path)
       if (attempt === maxFetches) throw createFailure('CUT', `Only ${bytes.byteLength} of ${size} bytes arrived.`)
     }
   }

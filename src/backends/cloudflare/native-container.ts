@@ -4,7 +4,7 @@
  */
 
 import { startDeadline } from '#durable/platform/timeout.ts'
-import { quote } from '../host/scripts.ts'
+import { fullDiskCode, quote } from '../host/scripts.ts'
 import { createFailure, pausedReason } from './container-failure.ts'
 import type { ContainerHost } from './container-host.ts'
 import type { Egress } from './egress.ts'
@@ -78,7 +78,8 @@ export function nativeContainer(options: NativeContainerOptions): ContainerHost 
     },
     async readFile(path) {
       // A pipe would block, and a device may never end.
-      const script = `[ -f "$0" ] || exit ${missingCode}; stat -L -c %s -- "$0" && exec cat -- "$0"`
+      // A file that grows is read up to the size that it had.
+      const script = `[ -f "$0" ] || exit ${missingCode}; s=$(stat -L -c %s -- "$0") && echo "$s" && exec head -c "$s" -- "$0"`
       const { ended, stdout } = await run(['bash', '-c', script, path], fileTimeoutMs)
       const exitCode = await ended
       if (exitCode === missingCode) throw fileFailure('FILE_NOT_FOUND', `There is no regular file ${path}.`)
@@ -87,8 +88,11 @@ export function nativeContainer(options: NativeContainerOptions): ContainerHost 
       return { bytes: stdout.slice(end + 1), size: Number(new TextDecoder().decode(stdout.subarray(0, end))) }
     },
     async writeFile(path, bytes) {
-      const { ended } = await run(['bash', '-c', 'cat > "$0"', path], fileTimeoutMs, new Blob([bytes]).stream())
-      if ((await ended) !== 0) throw fileFailure('PERMISSION_DENIED', `The file ${path} cannot be written.`)
+      const script = `cat > "$0" && exit; [ -f "$0" ] && [ -w "$0" ] && exit ${fullDiskCode}; exit 1`
+      const { ended } = await run(['bash', '-c', script, path], fileTimeoutMs, new Blob([bytes]).stream())
+      const exitCode = await ended
+      if (exitCode === fullDiskCode) throw fileFailure('NO_SPACE', `The disk is full: ${path} was not written.`)
+      if (exitCode !== 0) throw fileFailure('PERMISSION_DENIED', `The file ${path} cannot be written.`)
     },
     destroy: () => container.destroy(),
     keepAwake: processes.renew,

@@ -15,6 +15,7 @@ import type { ScriptHost } from './exec.ts'
 import {
   badPatternCode,
   directoryCode,
+  fullDiskCode,
   listFilesBelow,
   searchLines,
   printLines,
@@ -25,14 +26,16 @@ import {
   measureFile,
   notRegularCode,
   prepareFile,
+  removeUpload,
+  replaceFile,
   maxListedBytes,
   maxTreeBytes,
   quote,
 } from './scripts.ts'
-import { decodeBase64Bytes } from '#agent/core/base64.ts'
+import { decodeBase64Bytes, encodeBase64Bytes } from '#agent/core/base64.ts'
+import { readChangingFile } from './read-changing-file.ts'
 
-/** A file is sent between Durable Objects in one message of at most 32 MiB. */
-const maxFileBytes = 30 * 1024 * 1024
+const fullDiskHint = 'Remove files that are not needed.'
 const maxLineChars = 2_000
 const byPath = (a: { readonly path: string }, b: { readonly path: string }) => (a.path < b.path ? -1 : 1)
 
@@ -42,24 +45,14 @@ export function hostFiles(host: ScriptHost, resolve: (path: string) => string): 
   return {
     async read(path) {
       const at = resolve(path)
-      const { code, output } = await scripts.run(measureFile(at))
-      if (code !== 0) throw fileError(code, at)
-      if (output.trim() === '') return undefined
-      const size = Number(output)
-      if (size <= maxFileBytes) return port.read(at)
-      throw new BackendError(
-        'unsupported',
-        `The file has ${size} bytes; ${maxFileBytes} can be read at once.`,
-        'Use head, tail or split in the terminal.',
-      )
+      const measure = async () => {
+        const { code, output } = await scripts.run(measureFile(at))
+        if (code !== 0) throw fileError(code, at)
+        return output.trim() === '' ? undefined : Number(output)
+      }
+      return readChangingFile(at, measure, () => port.read(at))
     },
-    async write(path, bytes) {
-      const at = resolve(path)
-      const { code, output } = await scripts.run(prepareFile(at))
-      if (code !== 0) throw fileError(code, at)
-      await port.write(at, bytes)
-      return { created: !output.includes('there') }
-    },
+    write: (path, bytes) => writeFile(host, resolve(path), bytes),
     stat: (path) => stat(resolve(path)),
     async list(path) {
       const at = resolve(path)
@@ -85,7 +78,34 @@ export function hostFiles(host: ScriptHost, resolve: (path: string) => string): 
   }
 }
 
+/** Files up to this size are sent within the script. */
+const maxInlineBytes = 20_000
+
+/** Replaces a file in one step. A larger one is sent to our own folder first. */
+async function writeFile({ scripts, port }: ScriptHost, at: string, bytes: Uint8Array): Promise<{ created: boolean }> {
+  const id = crypto.randomUUID()
+  if (bytes.byteLength <= maxInlineBytes) {
+    const { code, output } = await scripts.run(replaceFile(at, id, { base64: encodeBase64Bytes(bytes) }))
+    if (code !== 0) throw fileError(code, at)
+    return { created: !output.includes('there') }
+  }
+  const { code: refused } = await scripts.run(prepareFile(at))
+  if (refused !== 0) throw fileError(refused, at)
+  const upload = `${scripts.state}/w-${id}`
+  try {
+    await port.write(upload, bytes)
+    const { code, output } = await scripts.run(replaceFile(at, id, { upload }))
+    if (code !== 0) throw fileError(code, at)
+    return { created: !output.includes('there') }
+  } catch (error) {
+    const { output } = await scripts.run(removeUpload(upload)).catch(() => ({ output: '' }))
+    throw output.includes('full') ? fileError(fullDiskCode, at) : error
+  }
+}
+
 function fileError(code: number | null, path: string): BackendError {
+  if (code === fullDiskCode)
+    return new BackendError('full', `The disk of the host is full: ${path} was not written.`, fullDiskHint)
   if (code === directoryCode) return new BackendError('invalid', `This is a directory: ${path}`)
   if (code === notRegularCode) return new BackendError('invalid', `This is not a regular file: ${path}`)
   return new BackendError('invalid', `A part of the path is not a directory, or is not writable: ${path}`)

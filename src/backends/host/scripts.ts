@@ -61,14 +61,16 @@ ${script}`
  * Defines functions about a workspace \`$R\` that a command has moved to another name. Only the workspace is saved, so it is
  * moved back, and a link is left at the other name: both names work, and a process in the folder goes on in the workspace.
  * \`returnWorkspace\` takes the other name and prints it. \`findWorkspace\` finds it by device and inode, of which the file
- * \`$S/inode\` keeps a record until they are not found.
+ * \`$S/inode\` keeps a record until they are not found: by the processes that work there, then by a search.
  */
 export const movedWorkspace = `noteWorkspace() { stat -L -c %d:%i -- "$R" > "$S/inode"; } 2>/dev/null
 returnWorkspace() { [ ! -e "$R" ] && [ ! -L "$R" ] || mv -T -- "$R" "$R.moved-$(date +%s)" || return
 mv -T -- "$1" "$R" && ln -s -- "$R" "$1"; printf '%s\\n' "$1"; } 2>/dev/null
+searchFolder() { timeout 20 find / "$@" '(' -path /proc -o -path /sys -o -path /dev ')' -prune -o -type d -inum "\${i#*:}" -printf '%D:%i %p\\n' | grep -m 1 "^$i "; }
 findWorkspace() { local i m; i=$(cat "$S/inode") && [ -n "$i" ] || return 1
-m=$(timeout 20 find / '(' -path /proc -o -path /sys -o -path /dev ')' -prune -o -type d -inum "\${i#*:}" -printf '%D:%i %p\\n' | grep -m 1 "^$i ")
-[ -n "$m" ] && returnWorkspace "\${m#* }" || rm -f "$S/inode"; } 2>/dev/null
+m=$(stat -L -c '%d:%i %n' /proc/[0-9]*/cwd | grep -m 1 "^$i "); [ -z "$m" ] || m=" $(readlink "\${m#* }")"
+[ -n "$m" ] || m=$(searchFolder -maxdepth 4); [ -n "$m" ] || m=$(searchFolder); m=\${m#* }
+[ -n "$m" ] && returnWorkspace "$m" || rm -f "$S/inode"; } 2>/dev/null
 `
 
 /**
@@ -339,6 +341,47 @@ export const measureFile = (path: string): string =>
 /** Creates the folder of a file that will be written. Prints `there` when the file exists. */
 export const prepareFile = (path: string): string =>
   `f=${quote(path)}; ${requireRegular}; mkdir -p -- "$(dirname -- "$f")" 2>/dev/null || exit 20; [ ! -e "$f" ] || echo there`
+
+/** Exit code when there is no space for a file. The file is as it was. */
+export const fullDiskCode = 28
+
+/**
+ * Replaces a file by one that is written beside it, so that a reader sees the old or the new one. Mode, owner and further
+ * attributes are those of the old one, and a link leads to the file as before. A file with several names (hard links), or
+ * whose folder or owner does not allow that, is overwritten. Prints \`there\` when the file exists.
+ */
+export function replaceFile(
+  path: string,
+  id: string,
+  content: { readonly base64: string } | { readonly upload: string },
+): string {
+  const u = 'upload' in content ? quote(content.upload) : ''
+  const functions =
+    'upload' in content
+      ? `put() { if [ "$1" = "$f" ]; then cat -- ${u} > "$1"; else mv -fT -- ${u} "$1"; fi; } 2>/dev/null
+undo() { mv -fT -- "$n" ${u}; }
+end() { rm -f -- ${u}; }`
+      : `put() { base64 -d <<< ${quote(content.base64)} > "$1"; } 2>/dev/null
+undo() { rm -f -- "$n"; }
+end() { :; }`
+  return `f=${quote(path)}; ${requireRegular}
+[ ! -L "$f" ] || f=$(readlink -f -- "$f") || exit 20
+d=$(dirname -- "$f"); mkdir -p -- "$d" 2>/dev/null || exit 20; n="$d/.${id}.part"; e=; [ ! -e "$f" ] || e=there
+${functions}
+fail() { local c=20; [ -e "$1" ] && [ -w "$1" ] && c=${fullDiskCode}; [ "$1" = "$f" ] || rm -f -- "$1"; end; exit $c; }
+like() { stat -c '%u:%g:%a' -- "$1"; }
+beside() { [ -w "$d" ] && { [ ! "$e" ] || [ "$(stat -c %h -- "$f")" = 1 ]; } || return
+put "$n" || fail "$n"
+[ "$e" ] || return 0
+{ cp --attributes-only --preserve=mode,ownership,xattr -- "$f" "$n"; chown --reference="$f" -- "$n"; chmod --reference="$f" -- "$n"; } 2>/dev/null
+[ "$(like "$f")" = "$(like "$n")" ] || { undo; return 1; }; }
+if beside; then mv -fT -- "$n" "$f" || fail "$n"; else put "$f" || fail "$f"; fi
+end; echo "$e"`
+}
+
+/** Removes what was sent of a file, and prints \`full\` when there is no space for it. */
+export const removeUpload = (upload: string): string =>
+  `u=${quote(upload)}; s=0; [ ! -e "$u" ] || s=$(stat -c %s -- "$u"); { printf %65536s > "$u.full"; } 2>/dev/null || echo full; rm -f -- "$u" "$u.full"`
 
 /** Prints type, bytes, time and path of each entry, separated by NUL. `depth` 0 is the path itself, 1 its contents. */
 export const listFolder = (path: string, depth: 0 | 1): string =>

@@ -56,7 +56,9 @@ async function refusal(response: Response, vendor: string, keyName: string): Pro
   const body = (await response.text().catch(() => '')).slice(0, maxErrorChars)
   if (status === 401 || status === 403)
     return new BackendError('unavailable', `${vendor} does not accept the key.`, `Check ${keyName}.`)
-  if (status === 402 || status === 429 || status === 507)
+  if (status === 507)
+    return new BackendError('full', `${vendor} refuses: ${body || status}`, 'Remove files that are not needed.')
+  if (status === 402 || status === 429)
     return new BackendError(
       'quota',
       `${vendor} refuses: ${body || status}`,

@@ -87,7 +87,7 @@ const toResult = (
 
 const diskFullError = (): BackendError =>
   new BackendError(
-    'quota',
+    'full',
     'The command was stopped: the disk of the workspace is full.',
     'Remove files, then continue.',
   )

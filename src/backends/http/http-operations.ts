@@ -10,6 +10,7 @@ import {
 } from '#agent/core/backend.ts'
 import { regeneratedFolders, type TreeEntry } from '../portable-backend.ts'
 import type { HostOperations } from '../host/host-operations.ts'
+import { changingError, isReadable, tooLarge } from '../host/read-changing-file.ts'
 import { listLinks, parseLinks } from '../host/scripts.ts'
 import { resolvePath } from '../virtual/paths.ts'
 import { archive } from './archive.ts'
@@ -24,8 +25,8 @@ export type HttpOperations = HostOperations & {
 
 type Send = (path: string, request?: RequestOptions) => Promise<Response>
 
-/** A file is sent between Durable Objects in one message of at most 32 MiB. */
-const maxFileBytes = 30 * 1024 * 1024
+/** Attempts to read a file that becomes shorter meanwhile. */
+const maxReads = 3
 /** Timeout for sending and fetching files. */
 const transferTimeoutMs = 120_000
 const searchTimeoutMs = 30_000
@@ -73,20 +74,30 @@ async function orMissing(response: Response): Promise<Response | undefined> {
 }
 
 function createFiles(call: Send): Files {
+  const stat = async (path: string) => {
+    const answer = await readJson<{ stat: FileStat | null }>(
+      await requireFound(call('/stat', { query: { path: resolvePath(path) } })),
+    )
+    return answer.stat ?? undefined
+  }
   return {
     async read(path) {
-      const response = await orMissing(
-        await call('/files', { query: { path: resolvePath(path) }, timeoutMs: transferTimeoutMs }),
-      )
-      if (!response) return undefined
-      const size = Number(response.headers.get('x-file-size') ?? 0)
-      if (size <= maxFileBytes) return readBytes(response)
-      await response.body?.cancel()
-      throw new BackendError(
-        'unsupported',
-        `The file has ${size} bytes; ${maxFileBytes} can be read at once.`,
-        'Use head, tail or split in the terminal.',
-      )
+      for (let attempt = 1; ; attempt++) {
+        const response = await orMissing(
+          await call('/files', { query: { path: resolvePath(path) }, timeoutMs: transferTimeoutMs }),
+        )
+        if (!response) return undefined
+        const size = Number(response.headers.get('x-file-size') ?? 0)
+        if (!isReadable(size)) {
+          await response.body?.cancel()
+          throw tooLarge(size)
+        }
+        const bytes = await readBytes(response).catch((error: unknown) => ({ error }))
+        if (!('error' in bytes)) return bytes
+        // The server breaks off when the file has become shorter.
+        if ((await stat(path))?.size === size) throw bytes.error
+        if (attempt === maxReads) throw changingError(path)
+      }
     },
     async write(path, bytes) {
       const body = bytes as Uint8Array<ArrayBuffer>
@@ -98,12 +109,7 @@ function createFiles(call: Send): Files {
       } as const
       return readJson(await requireFound(call('/files', request)))
     },
-    async stat(path) {
-      const { stat } = await readJson<{ stat: FileStat | null }>(
-        await requireFound(call('/stat', { query: { path: resolvePath(path) } })),
-      )
-      return stat ?? undefined
-    },
+    stat,
     async list(path) {
       return (
         await readJson<{ entries: FileStat[] }>(

@@ -119,9 +119,9 @@ const backendErrorCodes: Readonly<Record<string, BackendError['code']>> = {
   outside: 'invalid',
   missing: 'invalid',
   conflict: 'invalid',
-  too_large: 'quota',
+  too_large: 'too_large',
   busy: 'quota',
-  quota: 'quota',
+  quota: 'full',
   unsupported: 'unsupported',
 }
 

@@ -41,30 +41,28 @@ export function openFileMarks({ meta, updateMeta }: MarkedMetadata): FileMarks {
   const listed = () => Object.entries(record().files ?? {})
   const hasListed = () => listed().some(([name, marks]) => !name.startsWith(resultFolder) && decode(marks)?.isForeign)
   return {
-    of: (path) => decode(record().files?.[normalize(path)]) ?? fallback(),
+    of: (path) => findMarks(record(), path) ?? fallback(),
     below(path) {
       const folder = normalize(path)
       const inside = listed().filter(
-        ([name]) => name === folder || name.startsWith(folder === '/' ? '/' : `${folder}/`),
+        ([name]) => normalize(name) === folder || normalize(name).startsWith(folder === '/' ? '/' : `${folder}/`),
       )
-      return joinMarks(decode(record().files?.[folder]) ?? fallback(), ...inside.map(([, marks]) => decode(marks)))
+      return joinMarks(findMarks(record(), path) ?? fallback(), ...inside.map(([, marks]) => decode(marks)))
     },
     all: () => joinMarks(fallback(), ...listed().map(([, marks]) => decode(marks))),
     set(path, marks) {
       const before = record()
       const encoded = encode(marks)
       const isDefault = encoded === encode(fallback())
-      const known = before.files?.[normalize(path)]
+      const known = before.files?.[path]
       if (known === encoded || (isDefault && known === undefined)) return
-      const { [normalize(path)]: _dropped, ...others } = before.files ?? {}
-      updateMeta({
-        fileMarks: withinLimit({ ...before, files: isDefault ? others : { ...others, [normalize(path)]: encoded } }),
-      })
+      const { [path]: _dropped, ...others } = before.files ?? {}
+      updateMeta({ fileMarks: withinLimit({ ...before, files: isDefault ? others : { ...others, [path]: encoded } }) })
     },
     setPrivate(path) {
       const before = record()
       const isChanged = (name: string) =>
-        path === undefined ? !name.startsWith(resultFolder) : name === normalize(path)
+        path === undefined ? !name.startsWith(resultFolder) : normalize(name) === normalize(path)
       const changed = listed().filter(([name, marks]) => isChanged(name) && !decode(marks)?.isPrivate)
       if (!changed.length) return
       const files = { ...before.files, ...Object.fromEntries(changed.map(([name]) => [name, 'fp'])) }
@@ -72,10 +70,10 @@ export function openFileMarks({ meta, updateMeta }: MarkedMetadata): FileMarks {
     },
     copy(from, to) {
       const before = record()
-      const [source, target] = [normalize(from), normalize(to)]
+      const source = normalize(from)
       const moved = listed()
-        .filter(([name]) => name === source || name.startsWith(`${source}/`))
-        .map(([name]) => [`${target}${name.slice(source.length)}`, before.files?.[name] ?? 'fp'])
+        .filter(([name]) => normalize(name) === source || normalize(name).startsWith(`${source}/`))
+        .map(([name]) => [`${to}${normalize(name).slice(source.length)}`, before.files?.[name] ?? 'fp'])
       if (moved.length)
         updateMeta({ fileMarks: withinLimit({ ...before, files: { ...before.files, ...Object.fromEntries(moved) } }) })
     },
@@ -94,13 +92,22 @@ export function openFileMarks({ meta, updateMeta }: MarkedMetadata): FileMarks {
   }
 }
 
+/**
+ * Two files may have names that differ only in their Unicode form, and a tool may name one by the other form. So each has an
+ * entry of its own, and what one of them holds counts for both.
+ */
+function findMarks({ files = {} }: FileMarksRecord, path: string): Marks | undefined {
+  const form = normalize(path)
+  const marks = Object.entries(files).flatMap(([name, each]) => (normalize(name) === form ? [decode(each)] : []))
+  return marks.length ? joinMarks(...marks) : undefined
+}
+
 function withinLimit(record: FileMarksRecord): FileMarksRecord {
   const all = Object.entries(record.files ?? {})
   if (all.length <= maxPaths) return record
   return { isForeign: true, isDictated: true, files: Object.fromEntries(all.slice(-maxPaths)) }
 }
 
-/** The same name may be written in two forms. */
 const normalize = (path: string): string => path.normalize('NFC')
 
 const encode = ({ isForeign, isPrivate }: Marks): string => `${isForeign ? 'f' : ''}${isPrivate ? 'p' : ''}`

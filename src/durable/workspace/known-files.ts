@@ -44,11 +44,11 @@ export function openKnownFiles(options: KnownFilesOptions): KnownFilesOfSession 
   const { workspace, now } = options
   const rows = openRecord(options)
   const isOnHost = () => isHost(workspace.kind())
-  const lookAt = async (path: string, { hash, modified, name = path }: KnownFile) => {
-    const stat = await workspace.stat(name)
+  const lookAt = async (path: string, { hash, modified }: KnownFile) => {
+    const stat = await workspace.stat(path)
     if (!stat) return rows.recordChange(path, 'deleted')
     if (stat.modified === modified || rows.isDuringCommand(stat.modified)) return
-    const bytes = await workspace.read(name)
+    const bytes = await workspace.read(path)
     if (bytes && hashOf(bytes) !== hash) rows.recordChange(path, 'changed')
   }
   return {
@@ -62,8 +62,7 @@ export function openKnownFiles(options: KnownFilesOptions): KnownFilesOfSession 
     async see(path, bytes) {
       if (!isOnHost()) return rows.set(path, { isSeen: true })
       const stat = await workspace.stat(path)
-      const name = path !== normalize(path) && { name: path }
-      rows.set(path, { isSeen: true, hash: hashOf(bytes), modified: stat?.modified, ...name })
+      rows.set(path, { isSeen: true, hash: hashOf(bytes), modified: stat?.modified })
     },
     async compare(path, bytes): Promise<FileComparison> {
       const { isSeen, hash, change } = rows.at(path)
@@ -91,12 +90,13 @@ export function openKnownFiles(options: KnownFilesOptions): KnownFilesOfSession 
 
 /** Reads and changes the stored record. */
 function openRecord({ meta, updateMeta }: Pick<KnownFilesOptions, 'meta' | 'updateMeta'>) {
-  const record = (): KnownFilesRecord => meta().knownFiles ?? { files: {} }
-  const at = (path: string): KnownFile => record().files[normalize(path)] ?? {}
+  const record = (): KnownFilesRecord => withExactNames(meta().knownFiles ?? { files: {} })
+  const at = (path: string): KnownFile => record().files[keyOf(record(), path)] ?? {}
   const set = (path: string, file: KnownFile) => {
-    const { [normalize(path)]: before, ...others } = record().files
+    const key = keyOf(record(), path)
+    const { [key]: before, ...others } = record().files
     if (before && JSON.stringify(before) === JSON.stringify(file)) return
-    const files = Object.entries({ ...others, [normalize(path)]: file }).slice(-maxFiles)
+    const files = Object.entries({ ...others, [key]: file }).slice(-maxFiles)
     updateMeta({ knownFiles: { ...record(), files: Object.fromEntries(files) } })
   }
   return {
@@ -106,7 +106,7 @@ function openRecord({ meta, updateMeta }: Pick<KnownFilesOptions, 'meta' | 'upda
     recordChange(path: string, change: ForeignChange) {
       const before = at(path)
       // Below a folder that was deleted or moved, the files that the agent has seen are gone too.
-      const inside = Object.keys(record().files).filter((name) => name.startsWith(`${normalize(path)}/`))
+      const inside = Object.keys(record().files).filter((name) => name.startsWith(`${path}/`))
       if (change === 'deleted') for (const name of inside) set(name, withChange(at(name), change))
       const isReplaced = change === 'created' && before.change === 'deleted' && before.isSeen
       set(path, withChange(before, isReplaced ? 'changed' : change))
@@ -133,7 +133,23 @@ const isHost = (kind: BackendKind): boolean => kind !== 'virtual'
 
 const withChange = ({ isTold: _told, ...file }: KnownFile, change: ForeignChange): KnownFile => ({ ...file, change })
 
-/** The same name may be written in two forms. */
+/**
+ * The key of a path: the path itself, because two files may have names that differ only in their Unicode form. A file that was
+ * deleted may come back under another form of its name.
+ */
+function keyOf({ files }: KnownFilesRecord, path: string): string {
+  if (files[path]) return path
+  const form = normalize(path)
+  return Object.keys(files).find((key) => files[key]?.change === 'deleted' && normalize(key) === form) ?? path
+}
+
+/** Older records have composed names as keys, and the real name beside it. */
+function withExactNames(record: KnownFilesRecord): KnownFilesRecord {
+  if (!Object.values(record.files).some(({ name }) => name !== undefined)) return record
+  const files = Object.entries(record.files).map(([key, { name = key, ...file }]) => [name, file] as const)
+  return { ...record, files: Object.fromEntries(files) }
+}
+
 const normalize = (path: string): string => path.normalize('NFC')
 
 const hashOf = (bytes: Uint8Array): number => hash53(new TextDecoder('latin1').decode(bytes))

@@ -58,6 +58,7 @@ const kinds = {
     description: 'Restarting, overloaded or not configured. `Retry-After` says when to try again.',
     codes: ['unavailable', 'not_configured'],
   },
+  DiskFull: { status: 507, description: 'The disk of the host of the workspace is full.', codes: ['disk_full'] },
   LoopDetected: { status: 508, description: 'The request came from this deployment itself.', codes: ['loop_detected'] },
   // The following are of routes that answer with the end of a run, which may have failed.
   RunRefused: {

@@ -71,10 +71,12 @@ function requirePath(text: string, param: string): string {
   return text || '.'
 }
 
-/** Maps a refusal: a full workspace is a limit, an unreachable host is transient, the rest is an invalid request. */
-function fileError({ message, code }: Extract<FileResult, { kind: 'refused' }>): AppError {
+/** Maps a refusal: a full workspace is a limit, as is the full disk of a host, an unreachable host is transient, the rest is an invalid request. */
+export function fileError({ message, code }: Extract<FileResult, { kind: 'refused' }>): AppError {
   if (code === 'quota')
     return new AppError(429, 'limit_exceeded', message, { param: 'storage_bytes', retryAfter: 3_600 })
+  if (code === 'full') return new AppError(507, 'disk_full', message, { param: 'path' })
+  if (code === 'too_large') return new AppError(413, 'body_too_large', message, { param: 'path' })
   if (code === 'unavailable') return new AppError(503, 'unavailable', message, { retryAfter: 30 })
   return new AppError(400, 'invalid_request', message, { param: 'path' })
 }
@@ -175,6 +177,7 @@ export const fileRoutes = [
     summary: 'Write a file; the body is its bytes',
     headers: [ifMatchHeader, ifNoneMatchHeader],
     bytes: true,
+    errors: ['DiskFull'],
     responses: {
       ...ok('Replaced', entryShape),
       201: { description: 'Created', schema: entryShape },
@@ -208,6 +211,7 @@ export const fileRoutes = [
     tag,
     summary: 'Move a file or a directory',
     body: z.strictObject({ to: z.string().min(1).max(1_024).describe('The new path. Nothing may be there yet.') }),
+    errors: ['DiskFull'],
     responses: ok('The file at its new path', entryShape),
     handle: async (call) => {
       const from = parseFilePath(call, '/move')

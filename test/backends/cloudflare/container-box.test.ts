@@ -536,6 +536,24 @@ describe.each(apis)('a full disk, with the API %s,', (api) => {
   })
 })
 
+describe.each(apis)('a file for which there is no space, with the API %s,', (api) => {
+  it.for([
+    ['small', 15_000],
+    ['large', 2_000_000],
+  ] as const)('is refused as such, and the one before it stays: %s', async ([, size], { skip }) => {
+    const { backend, engine } = open(api)
+    skip(!engine.limitDisk('size=5m'), 'This process may not mount a disk.')
+    await backend.files.write('a', new TextEncoder().encode('kept'))
+    await backend.exec('head -c 50000000 /dev/zero > big; true', T)
+    await expect(backend.files.write('a', new Uint8Array(size))).rejects.toMatchObject({ code: 'full' })
+    await expect(backend.files.write('b', new Uint8Array(size))).rejects.toMatchObject({ code: 'full' })
+    expect(new TextDecoder().decode(await backend.files.read('a'))).toBe('kept')
+    await backend.exec('rm big', T)
+    expect(await backend.files.write('a', new Uint8Array(size))).toEqual({ created: false })
+    expect((await backend.exec('ls -A', T)).stdout).toBe('a\n')
+  })
+})
+
 describe.each(apis)('a job that fills the disk, with the API %s,', (api) => {
   it('ends with its own code and the reason, and once', async ({ skip }) => {
     const { backend, engine } = open(api)

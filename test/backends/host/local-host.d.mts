@@ -12,3 +12,6 @@ export function createLocalHost(options?: {
   readonly replace: () => Promise<void>
   readonly drop: () => void
 }
+
+/** Whether this process may give files to other users. */
+export function isPrivileged(): boolean

@@ -9,6 +9,9 @@ import { join } from 'node:path'
 /** Runs a script of root as any other user: without the right to read and remove all files. */
 const asUser = ['--bounding-set=-dac_override,-dac_read_search', '--inh-caps=-dac_override,-dac_read_search']
 
+/** Whether this process may give files to other users. */
+export const isPrivileged = () => process.getuid() === 0
+
 export function createLocalHost({ isUser = false, hasMemoryGroup = false } = {}) {
   const folder = mkdtempSync(join(tmpdir(), 'talaria-host-'))
   const root = join(folder, 'workspace')

@@ -50,9 +50,9 @@ describe('a command', () => {
     await expect(backend.exec('true', T)).rejects.toMatchObject({ code: 'unavailable' })
   })
 
-  it('that is stopped for a full disk fails with quota', async () => {
+  it('that is stopped for a full disk says so', async () => {
     const exit = { t: 'exit', code: null, reason: 'disk', timedOut: false, truncated: false, cwd: '/', env: {}, ms: 1 }
-    await expect(scripted(lines(exit)).backend.exec('dd', T)).rejects.toMatchObject({ code: 'quota' })
+    await expect(scripted(lines(exit)).backend.exec('dd', T)).rejects.toMatchObject({ code: 'full' })
   })
 
   it('marks missing output', async () => {
@@ -94,8 +94,8 @@ describe('other requests', () => {
     [400, 'invalid', 'invalid'],
     [403, 'outside', 'invalid'],
     [429, 'busy', 'quota'],
-    [507, 'quota', 'quota'],
-    [413, 'too_large', 'quota'],
+    [507, 'quota', 'full'],
+    [413, 'too_large', 'too_large'],
     [501, 'unsupported', 'unsupported'],
     [500, 'internal', 'unavailable'],
   ])('%i %s is %s', async (status, code, expected) => {
@@ -151,5 +151,39 @@ describe('the facts of a server', () => {
     const { backend } = at(5, refusal(401, 'unauthorized'))
     await backend.learn?.()
     expect(backend.capabilities).toMatchObject({ isolated: false, network: 'none' })
+  })
+})
+
+describe('a file on a server', () => {
+  /** The server announces more bytes than come. */
+  const cut = (size: number) => () =>
+    new Response(
+      new ReadableStream({
+        start(controller) {
+          controller.enqueue(new TextEncoder().encode('half'))
+          controller.error(new Error('closed'))
+        },
+      }),
+      { headers: { 'x-file-size': String(size) } },
+    )
+  const whole = (text: string) => () => new Response(text, { headers: { 'x-file-size': String(text.length) } })
+  const statOf = (size: number) => Response.json({ stat: { path: '/workspace/a', type: 'file', size, modified: 1 } })
+
+  it('that has become shorter while it was read is read again', async () => {
+    const { backend } = scripted(cut(9), statOf(3), whole('new'))
+    expect(new TextDecoder().decode(await backend.files.read('a'))).toBe('new')
+  })
+
+  it('that always changes is an error that says so', async () => {
+    const { backend } = scripted(cut(9), statOf(8), cut(8), statOf(7), cut(7), statOf(6))
+    await expect(backend.files.read('a')).rejects.toMatchObject({
+      code: 'invalid',
+      message: expect.stringContaining('changes while it is read'),
+    })
+  })
+
+  it('that did not change, but whose connection broke, is a failure of the server', async () => {
+    const { backend } = scripted(cut(9), statOf(9))
+    await expect(backend.files.read('a')).rejects.toMatchObject({ code: 'unavailable' })
   })
 })

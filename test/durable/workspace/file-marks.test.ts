@@ -26,6 +26,17 @@ describe('a file', () => {
     expect([files.of('/workspace/caf\u00e9'), files.all()]).toEqual([own, own])
   })
 
+  it('does not lose its marks when one is written whose name differs only in its Unicode form', () => {
+    const files = open({})
+    files.set('/workspace/cafe\u0301', foreign)
+    files.set('/workspace/caf\u00e9', own)
+    expect([files.of('/workspace/cafe\u0301'), files.below('/workspace')]).toEqual([foreign, both])
+    files.copy('/workspace/cafe\u0301', '/workspace/kept')
+    expect(files.of('/workspace/kept')).toEqual(foreign)
+    files.set('/workspace/cafe\u0301', own)
+    expect(files.of('/workspace/cafe\u0301')).toEqual(own)
+  })
+
   it('may be foreign after a command, until a clean turn writes it', () => {
     const files = open({})
     files.set('/workspace/report', foreign)

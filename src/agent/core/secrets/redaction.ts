@@ -44,6 +44,7 @@ export function createRedactor(secrets: Iterable<string>): Redactor {
   const findValues = (text: string) => [
     ...findExact(text, needles),
     ...findWrapped(text, needles),
+    ...findEscaped(text, needles),
     ...(text.includes(mask) ? findExact(text, rests) : []),
   ]
   const find = (text: string) => [...findValues(text), ...findFormats(text, all)]
@@ -57,16 +58,20 @@ export function createRedactor(secrets: Iterable<string>): Redactor {
   }
 }
 
-/** A text to mask. In base64, the characters beside it may hold further bits of the secret. */
+/** A text to mask. In base64 and base32, the characters beside it may hold further bits of the secret. */
 type Needle = { readonly text: string; readonly hasBitsBefore?: boolean; readonly hasBitsAfter?: boolean }
 
-/** Lists the secrets as they may appear in text: plain, escaped for JSON and URLs, in hex, and within base64. Longest first. */
+/**
+ * Lists the secrets as they may appear in text: plain, escaped for JSON, URLs and shells, in hex, and within base64 and base32.
+ * Longest first.
+ */
 function listForms(secrets: readonly string[]): readonly Needle[] {
   const forms = new Map<string, Needle>()
   for (const secret of secrets) {
     const hex = [...new TextEncoder().encode(secret)].map((byte) => byte.toString(16).padStart(2, '0')).join('')
-    const texts = [secret, escapeForJson(secret), hex, hex.toUpperCase(), ...encodeForUrl(secret)]
-    for (const form of [...encodeBase64(secret), ...texts.map((text) => ({ text }))]) forms.set(form.text, form)
+    const escaped = [escapeForJson(secret), ...encodeForUrl(secret), ...quoteForShell(secret)]
+    const texts = [secret, hex, hex.toUpperCase(), ...escaped].map((text) => ({ text }))
+    for (const form of [...encodeBase64(secret), ...encodeBase32(secret), ...texts]) forms.set(form.text, form)
   }
   return [...forms.values()].toSorted((one, other) => other.text.length - one.text.length)
 }
@@ -116,6 +121,32 @@ function encodeBase64(secret: string): readonly Needle[] {
   return [...forms, ...urlSafe].filter(({ text }) => text.length >= minExactChars)
 }
 
+const base32 = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567'
+
+/** The characters of base32 that depend on the secret alone, for each of the five positions that it may begin at. */
+function encodeBase32(secret: string): readonly Needle[] {
+  const bytes = [...new TextEncoder().encode(secret)]
+  const bits = bytes.map((byte) => byte.toString(2).padStart(8, '0')).join('')
+  const forms = [0, 1, 2, 3, 4].map((offset) => {
+    const skipped = (5 - ((offset * 8) % 5)) % 5
+    const groups = bits.slice(skipped).match(/.{5}/g) ?? []
+    const text = groups.map((group) => base32.charAt(Number.parseInt(group, 2))).join('')
+    return { text, hasBitsBefore: skipped > 0, hasBitsAfter: (bits.length - skipped) % 5 > 0 }
+  })
+  return forms.filter(({ text }) => text.length >= minExactChars)
+}
+
+/** As `printf %q` prints it, as it stands between single quotes, and with the escapes of `$'…'`. */
+function quoteForShell(secret: string): readonly string[] {
+  const ansi = secret.replace(/[\\']/g, '\\$&').replace(/[^ -~]/gu, (character) => {
+    const named = { '\n': '\\n', '\t': '\\t', '\r': '\\r', '\u001B': '\\E' }[character]
+    const octal = [...new TextEncoder().encode(character)].map((byte) => `\\${byte.toString(8).padStart(3, '0')}`)
+    return named ?? octal.join('')
+  })
+  const marked = secret.replace(/^[#~]|[ !"$&'()*,;<>?[\\\]^`{|}]/g, '\\$&')
+  return [ansi, marked, secret.replaceAll("'", `'\\''`)]
+}
+
 function findExact(text: string, needles: readonly Needle[]): readonly SecretSpan[] {
   const spans: SecretSpan[] = []
   for (const { text: needle, hasBitsBefore, hasBitsAfter } of needles)
@@ -126,34 +157,83 @@ function findExact(text: string, needles: readonly Needle[]): readonly SecretSpa
   return spans
 }
 
-/** The end of a line within wrapped text, also in JSON: base64 prints lines of 76 characters, xxd of 60. */
-const wrappedEnd = /(?<=[!-~]{30})(?:\r?\n|(?:\\r)?\\n)(?=[!-~])/g
+/** The end of a line, also in JSON. */
+const lineEnd = /\r?\n|(?:\\r)?\\n/g
+/** A line that ends with so many characters without a space is joined with any other. */
+const minWrappedChars = 30
+/** A line is joined with one that has no space. */
+const minChunkChars = 4
 
-/** Finds secrets that are wrapped over lines. */
+/** Finds secrets that are wrapped over lines: base64 prints lines of 76 characters, xxd of 60, and options choose others. */
 function findWrapped(text: string, needles: readonly Needle[]): readonly SecretSpan[] {
-  const ends = needles.length ? [...text.matchAll(wrappedEnd)] : []
-  if (!ends.length) return []
-  /** Positions in the text. A line end at the position itself stands before it. */
-  const positionOf = (joined: number, isStart: 0 | 1): number => {
-    let at = joined
-    for (const { 0: end, index } of ends) {
-      if (index >= at + isStart) break
-      at += end.length
+  return needles.length ? findWithout(text, needles, listWraps(text)) : []
+}
+
+/** Lists the line ends at which a word may go on in the next line. */
+function listWraps(text: string): readonly SecretSpan[] {
+  const wraps: SecretSpan[] = []
+  let [start, previous] = [0, undefined as (Line & { readonly end: SecretSpan }) | undefined]
+  for (const { 0: end, index } of [...text.matchAll(lineEnd), { 0: '', index: text.length }]) {
+    const line = describeLine(text.slice(start, index))
+    const isChunk = previous && previous.tailChars >= minChunkChars && (previous.isWord || line.isWord)
+    if (previous && line.isWordFirst && (isChunk || previous.tailChars >= minWrappedChars)) wraps.push(previous.end)
+    start = index + end.length
+    previous = { ...line, end: [index, start] }
+  }
+  return wraps
+}
+
+type Line = { readonly isWord: boolean; readonly isWordFirst: boolean; readonly tailChars: number }
+
+/** `tailChars`: characters without a space at the end, of which only the last ones are counted. */
+function describeLine(line: string): Line {
+  const tail = line.slice(-minWrappedChars)
+  const space = /[^!-~][!-~]*$/.exec(tail)
+  return {
+    isWord: line !== '' && !/[^!-~]/.test(line),
+    isWordFirst: isWordCode(line.charCodeAt(0)),
+    tailChars: space ? tail.length - space.index - 1 : tail.length,
+  }
+}
+
+/** Finds secrets in which characters are escaped by backslashes, as shells and quotes do it in different ways. */
+function findEscaped(text: string, needles: readonly Needle[]): readonly SecretSpan[] {
+  if (!text.includes('\\')) return []
+  const marked = needles.filter(({ text: needle }) => /[^A-Za-z0-9]/.test(needle))
+  const escapes = marked.length ? [...text.matchAll(/\\(?=[^A-Za-z0-9\n])[^]/g)] : []
+  const removed = escapes.map(({ index }): SecretSpan => [index, index + 1])
+  return findWithout(text, marked, removed)
+}
+
+/** Finds needles in the text without these parts. */
+function findWithout(text: string, needles: readonly Needle[], removed: readonly SecretSpan[]): readonly SecretSpan[] {
+  if (!removed.length) return []
+  let [joined, from] = ['', 0]
+  for (const [start, end] of removed) {
+    joined += text.slice(from, start)
+    from = end
+  }
+  /** Positions in the text. A removed part at the position itself stands before it. */
+  const positionOf = (position: number, isStart: 0 | 1): number => {
+    let at = position
+    for (const [start, end] of removed) {
+      if (start >= at + isStart) break
+      at += end - start
     }
     return at
   }
-  return findExact(text.replace(wrappedEnd, ''), needles).map(([start, end]) => [
-    positionOf(start, 1),
-    positionOf(end, 0),
-  ])
+  const found = findExact(joined + text.slice(from), needles)
+  return found.map(([start, end]) => [positionOf(start, 1), positionOf(end, 0)])
 }
 
 const isBase64 = (character: string): boolean => /[A-Za-z0-9+/_-]/.test(character)
 
+const maxPadding = 6
+
 /** The end behind one more character and the padding. */
 function endOfBase64(text: string, from: number): number {
   let end = isBase64(text.charAt(from)) ? from + 1 : from
-  for (let padding = 0; padding < 2 && text.charAt(end) === '='; padding++) end++
+  for (let padding = 0; padding < maxPadding && text.charAt(end) === '='; padding++) end++
   return end
 }
 
@@ -263,12 +343,13 @@ const authorizationOpening = /authorization["']?\s{0,3}[:=]\s{0,3}["']?(?:\w{1,6
 function createStream(find: (text: string) => readonly SecretSpan[], needles: readonly Needle[]): RedactionStream {
   /** Other needles are part of the last word, which is always kept. */
   const spaced = needles.map(({ text }) => text).filter((text) => /[^!-~]/.test(text))
+  const longest = Math.max(0, ...needles.map(({ text }) => text.length))
   let held = ''
   return {
     push(piece) {
       held += piece
       const spans = mergeSpans(find(held))
-      let cut = Math.max(findSafeEnd(held, spaced), held.length - maxHeldChars)
+      let cut = Math.max(findSafeEnd(held, spaced, longest), held.length - maxHeldChars)
       const across = spans.find(([start, end]) => start < cut && end > cut)
       if (across) cut = across[0]
       // A secret that is longer than all that is kept is masked, whatever follows.
@@ -289,8 +370,8 @@ function createStream(find: (text: string) => readonly SecretSpan[], needles: re
 }
 
 /** Returns the position before which no secret can begin that the next piece completes. */
-function findSafeEnd(text: string, spaced: readonly string[]): number {
-  const word = findLastWord(text)
+function findSafeEnd(text: string, spaced: readonly string[], longest: number): number {
+  const word = findLastWord(text, longest)
   const from = Math.max(0, word - maxOpeningChars)
   const before = text.slice(from, word)
   const starts = [word]
@@ -307,16 +388,26 @@ function findSafeEnd(text: string, spaced: readonly string[]): number {
   return Math.min(...starts)
 }
 
-/** Returns where the last run of printable ASCII without spaces begins. It may be wrapped over lines. */
-function findLastWord(text: string): number {
+/**
+ * Returns where the last run of printable ASCII without spaces begins. It may be wrapped over lines; over short ones only as
+ * far as a value of this length can reach.
+ */
+function findLastWord(text: string, longest: number): number {
   let at = text.length
   for (;;) {
     while (at > 0 && isWordCode(text.charCodeAt(at - 1))) at--
-    const [end] = /(?<=[!-~]{30})\r?\n?$/.exec(text.slice(Math.max(0, at - 40), at)) ?? ['']
+    const before = text.slice(Math.max(0, at - 40), at)
+    const isNear = text.length - at <= maxWrapGrowth * longest
+    const [end] = (isNear ? shortWrap : longWrap).exec(before) ?? ['']
     if (!end) return at
     at -= end.length
   }
 }
+
+const longWrap = /(?<=[!-~]{30})\r?\n?$/
+const shortWrap = /(?<=[!-~]{4})\r?\n?$/
+/** Lines of four characters with ends of two. */
+const maxWrapGrowth = 1.5
 
 const isWordCode = (code: number): boolean => code > 0x20 && code < 0x7f
 

@@ -199,6 +199,69 @@ describe('a secret in base64', () => {
   })
 })
 
+describe('a secret in forms of other programs', () => {
+  const hard = `K'9x $z"p\\w;A,b!#(c)~q`
+  const secret = 'zQ7kPw93LmXv81RtYbNc'
+  const all = createRedactor([hard, secret])
+  /** The output of a program, as recorded. */
+  const shown = {
+    base32: ['PJITO22QO44TGTDNLB3DQMKSORMWETTD'],
+    'base32 behind a character': ['PB5FCN3LKB3TSM2MNVMHMOBRKJ2FSYSOMM======'],
+    'base32 behind three': ['PB4HQ6SRG5VVA5ZZGNGG2WDWHAYVE5CZMJHGG==='],
+    'printf %q': [String.raw`K\'9x\ \$z\"p\\w\;A\,b\!#\(c\)~q`],
+    'single quotes': [String.raw`'K'\''9x $z"p\w;A,b!#(c)~q'`],
+    'declare -p': [String.raw`declare -x X="K'9x \$z\"p\\w;A,b!#(c)~q"`],
+  } as const
+
+  it.each(Object.entries(shown))('is masked: %s', (_, [output]) => {
+    for (const [before, after] of [
+      ['', ''],
+      ['x ', ' y'],
+      ['a\n', '\nb'],
+    ]) {
+      const text = all.redact(`${before}${output}${after}`)
+      expect(text).toContain('***')
+      for (const part of ['9x', 'A,b', 'c)', output.slice(-12, -7)]) expect(text).not.toContain(part)
+    }
+  })
+
+  it.each([4, 8, 10, 20, 29])('is masked in base64, base32 and hex over lines of %i characters', (width) => {
+    const wrap = (text: string) => text.replace(new RegExp(`.{${width}}(?=.)`, 'g'), '$&\n')
+    for (const form of [btoa(`user:${secret}:x`), hexOf(secret), shown.base32[0], secret])
+      for (const [before, after] of [
+        ['', ''],
+        ['out: ', ''],
+        ['', ' end'],
+        ['first\n', '\nlast words'],
+      ]) {
+        const text = `${before}${wrap(form)}${after}`
+        const joined = all.redact(text).replaceAll('\n', '')
+        expect(joined).toContain('***')
+        for (let at = 10; at + 8 < form.length - 6; at += 4) expect(joined).not.toContain(form.slice(at, at + 8))
+      }
+  })
+
+  it('is masked in a stream, wherever its pieces end', () => {
+    const wrapped = btoa(`user:${secret}:x`).replace(/.{20}(?=.)/g, '$&\n')
+    for (const output of [wrapped, shown['printf %q'][0], shown.base32[0]])
+      for (let cut = 0; cut <= output.length; cut++) {
+        const stream = all.stream()
+        const text =
+          stream.push(`see ${output.slice(0, cut)}`) + stream.push(`${output.slice(cut)}\nend `) + stream.flush()
+        expect(text).toBe(all.redact(`see ${output}\nend `))
+        expect(text).toContain('***')
+      }
+  })
+
+  it('leaves other lines, escapes and words as they are, and is shown soon', () => {
+    const names = Array.from({ length: 200 }, (_, n) => `file-${n}.ts`).join('\n')
+    const other = String.raw`grep -E \"a\|b\" \(x\) C:\dir\file  \\server\share`
+    for (const text of [names, other, `${names}\n${other}`]) expect(all.redact(text)).toBe(text)
+    const stream = all.stream()
+    expect(names.length - stream.push(names).length).toBeLessThan(400)
+  })
+})
+
 describe('a secret that is wrapped over lines', () => {
   const long = `${random(50)}/${random(70)}`
   const wrapped = (text: string, width: number, end = '\n') =>
