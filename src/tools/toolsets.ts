@@ -85,6 +85,8 @@ const platforms = [
   'nextcloud_talk',
   'zulip',
   'rocketchat',
+  'feishu',
+  'signal',
   'matrix',
   'twilio_whatsapp',
   'rcs',

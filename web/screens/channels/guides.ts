@@ -167,6 +167,30 @@ export const steps: Readonly<Record<string, Steps>> = {
       'Lass danach einen Administrator eine ausgehende Integration für gesendete Nachrichten mit Webhook-Adresse und Token anlegen.',
     ],
   },
+  feishu: {
+    en: [
+      'Create a custom app with a bot at open.feishu.cn or open.larksuite.com, and set an Encrypt Key.',
+      'Copy App ID, App Secret, Verification Token and Encrypt Key. Enter lark as domain for Lark.',
+      'Afterwards enter the webhook address for events and callbacks, subscribe to im.message.receive_v1 and card.action.trigger, and publish the app.',
+    ],
+    de: [
+      'Lege unter open.feishu.cn oder open.larksuite.com eine App mit Bot an und setze einen Encrypt Key.',
+      'Kopiere App ID, App Secret, Verification Token und Encrypt Key. Trage für Lark lark als domain ein.',
+      'Trage danach die Webhook-Adresse für Events und Callbacks ein, abonniere im.message.receive_v1 und card.action.trigger und veröffentliche die App.',
+    ],
+  },
+  signal: {
+    en: [
+      'Get a number for the bot, and run the bridge signal-cli-rest-api behind a tunnel.',
+      'Enter the number, the address of the tunnel as url, and its bearer token if it has one.',
+      'Afterwards set RECEIVE_WEBHOOK_URL of the bridge to the webhook address, a slash and the webhook secret.',
+    ],
+    de: [
+      'Besorge eine Nummer für den Bot und betreibe die Brücke signal-cli-rest-api hinter einem Tunnel.',
+      'Trage die Nummer ein, die Adresse des Tunnels als url und sein Bearer-Token, falls es eines gibt.',
+      'Setze danach RECEIVE_WEBHOOK_URL der Brücke auf Webhook-Adresse, Schrägstrich und Webhook-Secret.',
+    ],
+  },
   twilio_whatsapp: {
     en: [
       'In the Twilio console, register a WhatsApp sender. Copy account SID and auth token, and the number of the sender.',
