@@ -19,6 +19,7 @@ const platforms: Readonly<Record<string, Loader>> = {
   rocketchat: async () => (await import('./rocketchat/rocketchat.ts')).rocketchat,
   feishu: async () => (await import('./feishu/feishu.ts')).feishu,
   signal: async () => (await import('./signal/signal.ts')).signal,
+  mattermost: async () => (await import('./mattermost/mattermost.ts')).mattermost,
   matrix: async () => (await import('./matrix/matrix.ts')).matrix,
   google_chat: async () => (await import('./google-chat/google-chat.ts')).googleChat,
   twilio_whatsapp: async () => (await import('./sms/twilio-whatsapp.ts')).twilioWhatsapp,

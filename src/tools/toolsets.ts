@@ -87,6 +87,7 @@ const platforms = [
   'rocketchat',
   'feishu',
   'signal',
+  'mattermost',
   'matrix',
   'twilio_whatsapp',
   'rcs',

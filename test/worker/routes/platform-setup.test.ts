@@ -8,6 +8,7 @@ import { createFeishuApi } from '../../support/feishu-api.ts'
 import { createGoogleChatApi } from '../../support/google-chat-api.ts'
 import { createRocketApi, createTalkApi, createZulipApi } from '../../support/hook-apis.ts'
 import { createLineApi } from '../../support/line-api.ts'
+import { createMattermostApi } from '../../support/mattermost-api.ts'
 import { createMatrixApi } from '../../support/matrix-api.ts'
 import { createMetaApi } from '../../support/meta-api.ts'
 import { createTeamsApi } from '../../support/teams-api.ts'
@@ -28,6 +29,7 @@ const [lineApi, messengerApi, instagramApi] = [createLineApi(), createMetaApi(),
 const googleChatApi = createGoogleChatApi()
 const matrixApi = createMatrixApi()
 const teamsApi = createTeamsApi()
+const mattermostApi = createMattermostApi()
 const [feishuApi, signalApi] = [createFeishuApi(), createSignalApi()]
 const [talkApi, zulipApi, rocketApi] = [createTalkApi(), createZulipApi(), createRocketApi()]
 const metaSecrets = { app_secret: 'app', verify_token: 'v' }
@@ -164,6 +166,14 @@ const platforms: Readonly<Record<string, Platform>> = {
     calls: listCalls(signalApi.api.calls),
     tested: ['GET /v1/about'],
     account: '+15550001111',
+    forged: {},
+  },
+  mattermost: {
+    secrets: mattermostApi.secrets,
+    settings: { url: 'https://mattermost.test' },
+    calls: listCalls(mattermostApi.api.calls),
+    tested: ['GET /api/v4/users/me', 'GET /api/v4/users/me/teams', 'GET /api/v4/commands'],
+    account: 'talaria',
     forged: {},
   },
   matrix: {

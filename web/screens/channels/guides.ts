@@ -191,6 +191,18 @@ export const steps: Readonly<Record<string, Steps>> = {
       'Setze danach RECEIVE_WEBHOOK_URL der Brücke auf Webhook-Adresse, Schrägstrich und Webhook-Secret.',
     ],
   },
+  mattermost: {
+    en: [
+      'Create a bot account with the right to manage slash commands, and add it to your teams.',
+      'Copy its token, and enter the address of the server as url. The command /talaria is created for you.',
+      'Add the bot to the channels. For a trigger word, create an outgoing webhook with the webhook address.',
+    ],
+    de: [
+      'Lege ein Bot-Konto mit dem Recht an, Slash-Befehle zu verwalten, und füge es deinen Teams hinzu.',
+      'Kopiere sein Token und trage die Adresse des Servers als url ein. Der Befehl /talaria wird für dich angelegt.',
+      'Füge den Bot den Kanälen hinzu. Lege für ein Auslösewort einen ausgehenden Webhook mit der Webhook-Adresse an.',
+    ],
+  },
   twilio_whatsapp: {
     en: [
       'In the Twilio console, register a WhatsApp sender. Copy account SID and auth token, and the number of the sender.',

@@ -20,6 +20,7 @@ const hints: Readonly<Record<string, string>> = {
   rocketchat: `You write in Rocket.Chat, which shows Markdown but no tables. ${chat}`,
   feishu: `You write in Feishu. Bold, italics, code, links and lists are shown; tables and headings are not. ${chat}`,
   signal: `You write in Signal. Bold, italics and simple lists are shown; links as plain addresses. ${chat}`,
+  mattermost: `You write in Mattermost, which shows Markdown. ${chat}`,
   matrix: `You write in Matrix. Bold, italics, code, links and lists are shown; tables and headings are not. ${chat}`,
   google_chat: `You write in Google Chat. Bold, italics, code and simple lists are shown; links as plain addresses. ${chat}`,
   line: `You write in LINE. ${plain}`,
