@@ -1,6 +1,6 @@
 // Builds the client of the OpenAI SDK without its resources (completions, files, assistants …), which are three fifths of
 // the SDK and unused here. The exported names of resource files stay, so that an incompatible SDK version fails to build.
-// The build also removes the descriptions of requests for a log that is off.
+// The build also removes the descriptions of requests for a log that is off, and logins by certificates.
 import { readFile } from 'node:fs/promises'
 
 const exported = /^export (?:class|const|let|var|function\*?|async function) (\w+)/gm
@@ -26,7 +26,26 @@ export function silent(source) {
   return source.replace(describes, 'export const formatRequestDetails = () => undefined\nconst unused = (details) => {')
 }
 
-/** An esbuild plugin that applies both changes. */
+/** Logins by X.509 certificates. A client with a key has none: the functions do what they do for it. */
+export function withoutCertificates(source) {
+  const names = [...source.matchAll(exported)].map(([, name]) => name)
+  return names.map((name) => `export ${keyOnly[name] ?? missing(name)}`).join('\n')
+}
+
+const keyOnly = {
+  isX509WorkloadIdentity: 'const isX509WorkloadIdentity = () => false',
+  assertX509WebSocketSupported: 'const assertX509WebSocketSupported = () => undefined',
+  assertX509FetchOptions: 'const assertX509FetchOptions = () => undefined',
+  assertX509RequestOptions: 'const assertX509RequestOptions = () => undefined',
+  snapshotX509RequestOptions: 'const snapshotX509RequestOptions = (options) => options',
+  X509WorkloadIdentityAuth: 'class X509WorkloadIdentityAuth {}',
+}
+
+function missing(name) {
+  throw new Error(`The OpenAI SDK has an unknown function for certificates: ${name}.`)
+}
+
+/** An esbuild plugin that applies the changes. */
 export const clientOnly = {
   name: 'client-only',
   setup: (context) => {
@@ -37,5 +56,6 @@ export const clientOnly = {
       }))
     load(/[\\/]openai[\\/]resources[\\/].*\.mjs$/, stripResources)
     load(/[\\/]openai[\\/]internal[\\/]utils[\\/]log\.mjs$/, silent)
+    load(/[\\/]openai[\\/]internal[\\/]auth[\\/]x509-workload-identity-auth\.mjs$/, withoutCertificates)
   },
 }

@@ -257,6 +257,8 @@ export type SecretShape = {
   readonly hint: string
   /** A missing one is generated. */
   readonly isGenerated?: true
+  /** May be missing. */
+  readonly isOptional?: true
   /** Needed only where messages arrive this way. Absent: always. */
   readonly for?: 'webhook' | 'socket'
 }

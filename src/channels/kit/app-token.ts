@@ -23,16 +23,17 @@ export type GetAppToken = (
   refused?: string,
 ) => Promise<{ readonly token: string } | { readonly outcome: FailedOutcome }>
 
-/** Calls an API with the token of the app. A refused token is renewed once. */
+/** Calls an API with the token of the app. A refused token is renewed once. `refusals`: codes for it besides status 401. */
 export const withAppToken =
-  (getToken: GetAppToken, call: PlatformCall): PlatformCall =>
+  (getToken: GetAppToken, call: PlatformCall, refusals: readonly (string | number)[] = []): PlatformCall =>
   async (connection, request) => {
     const first = await getToken(connection)
     if ('outcome' in first) return { kind: 'failed', outcome: first.outcome }
     const callWith = (token: string) =>
       call(connection, { ...request, headers: { ...request.headers, authorization: `Bearer ${token}` } })
     const answer = await callWith(first.token)
-    if (answer.kind === 'done' || answer.status !== 401) return answer
+    const isRefused = answer.kind === 'failed' && (answer.status === 401 || refusals.includes(answer.code ?? ''))
+    if (!isRefused) return answer
     const next = await getToken(connection, first.token)
     return 'outcome' in next ? { kind: 'failed', outcome: next.outcome } : callWith(next.token)
   }

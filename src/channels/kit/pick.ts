@@ -24,3 +24,5 @@ export function pickList(value: unknown, ...path: readonly (string | number)[]):
   const found: unknown = pick(value, ...path)
   return Array.isArray(found) ? found : []
 }
+
+export const isList = (value: unknown): value is readonly unknown[] => Array.isArray(value)

@@ -309,9 +309,9 @@ function validateSecrets(
 ): Secrets {
   for (const key of Object.keys(secrets))
     if (!Object.hasOwn(required, key)) throw invalid(`${platform} has no secret ${key}.`, `secrets.${key}`)
-  for (const [needed, { shape, hint, for: way = delivery }] of Object.entries(required)) {
+  for (const [needed, { shape, hint, isOptional, for: way = delivery }] of Object.entries(required)) {
     const value = Object.hasOwn(secrets, needed) ? secrets[needed] : undefined
-    if (value === undefined && way !== delivery) continue
+    if (value === undefined && (isOptional || way !== delivery)) continue
     if (value === undefined) throw invalid(`${platform} needs the secret ${needed}: ${hint}`, `secrets.${needed}`)
     if (!shape.test(value)) throw invalid(`secrets.${needed}: ${hint}`, `secrets.${needed}`)
   }

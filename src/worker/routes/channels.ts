@@ -259,9 +259,9 @@ const describePlatform = ({
   platform,
   name: title,
   delivery: ['webhook', ...(poll ? ['polling'] : []), ...(openSocket ? ['socket'] : [])],
-  secrets: Object.entries(secrets).map(([key, { hint, isGenerated, for: delivery }]) => ({
+  secrets: Object.entries(secrets).map(([key, { hint, isGenerated, isOptional, for: delivery }]) => ({
     name: key,
-    required: !isGenerated && delivery !== 'socket',
+    required: !isGenerated && !isOptional && delivery !== 'socket',
     hint,
     ...(delivery && { delivery }),
   })),

@@ -4,12 +4,15 @@ import { env, listDurableObjectIds } from 'cloudflare:test'
 import { beforeAll, describe, expect, it } from 'vitest'
 import type { ApiCall } from '../../support/json-api.ts'
 import { createDiscordApi } from '../../support/discord-api.ts'
+import { createFeishuApi } from '../../support/feishu-api.ts'
 import { createGoogleChatApi } from '../../support/google-chat-api.ts'
 import { createRocketApi, createTalkApi, createZulipApi } from '../../support/hook-apis.ts'
 import { createLineApi } from '../../support/line-api.ts'
+import { createMattermostApi } from '../../support/mattermost-api.ts'
 import { createMatrixApi } from '../../support/matrix-api.ts'
 import { createMetaApi } from '../../support/meta-api.ts'
 import { createTeamsApi } from '../../support/teams-api.ts'
+import { createSignalApi } from '../../support/signal-api.ts'
 import { createSlackApi } from '../../support/slack-api.ts'
 import { createTelegramApi } from '../../support/telegram-api.ts'
 import { createTwilioApi } from '../../support/twilio-api.ts'
@@ -26,6 +29,8 @@ const [lineApi, messengerApi, instagramApi] = [createLineApi(), createMetaApi(),
 const googleChatApi = createGoogleChatApi()
 const matrixApi = createMatrixApi()
 const teamsApi = createTeamsApi()
+const mattermostApi = createMattermostApi()
+const [feishuApi, signalApi] = [createFeishuApi(), createSignalApi()]
 const [talkApi, zulipApi, rocketApi] = [createTalkApi(), createZulipApi(), createRocketApi()]
 const metaSecrets = { app_secret: 'app', verify_token: 'v' }
 const metaForged = { 'x-hub-signature-256': `sha256=${'0'.repeat(64)}` }
@@ -145,6 +150,29 @@ const platforms: Readonly<Record<string, Platform>> = {
     settings: { url: 'https://rocketchat.test' },
     calls: listCalls(rocketApi.api.calls),
     tested: ['GET /api/v1/me'],
+    account: 'talaria',
+    forged: {},
+  },
+  feishu: {
+    secrets: feishuApi.secrets,
+    calls: listCalls(feishuApi.api.calls),
+    tested: ['GET /open-apis/bot/v3/info'],
+    account: 'Talaria',
+    forged: { 'x-lark-request-timestamp': '1', 'x-lark-request-nonce': 'n', 'x-lark-signature': '00' },
+  },
+  signal: {
+    secrets: signalApi.secrets,
+    settings: { url: 'https://signal.test' },
+    calls: listCalls(signalApi.api.calls),
+    tested: ['GET /v1/about'],
+    account: '+15550001111',
+    forged: {},
+  },
+  mattermost: {
+    secrets: mattermostApi.secrets,
+    settings: { url: 'https://mattermost.test' },
+    calls: listCalls(mattermostApi.api.calls),
+    tested: ['GET /api/v4/users/me', 'GET /api/v4/users/me/teams', 'GET /api/v4/commands'],
     account: 'talaria',
     forged: {},
   },

@@ -6,6 +6,7 @@ import { encodeBase64Bytes } from '#agent/core/base64.ts'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { computeHmac, concatBytes } from '#channels/hmac.ts'
 import { createDiscordApi } from '../../support/discord-api.ts'
+import { createFeishuApi, encryptFeishu, feishuChat, signFeishu } from '../../support/feishu-api.ts'
 import { createGoogleChatApi, googleSpace, signGoogleToken } from '../../support/google-chat-api.ts'
 import { createLineApi, lineBot, linePerson } from '../../support/line-api.ts'
 import { createMetaApi } from '../../support/meta-api.ts'
@@ -490,6 +491,38 @@ describe('further platforms', () => {
     const { token } = createLineApi()
     const line = await createChannel('line', { channel_access_token: token, channel_secret: 's' }, [])
     expect((await call('GET', `/api/channels/${line.id}/manifest`, { key: line.key })).status).toBe(404)
+  })
+
+  it('Feishu: a press is stored, then answered with the new card', async () => {
+    const { api, secrets } = createFeishuApi()
+    const run = calls({ name: 'terminal', input: { command: 'echo x' } })
+    const { post, key } = await createChannel('feishu', secrets, [run, says('Done')])
+    const rules = [{ do: 'ask', tool: 'terminal', match: '*' }]
+    await call('PATCH', '/api/settings', { key, body: { approvals: { mode: 'manual', rules } } })
+    const deliver = async (type: string, id: string, event: object) => {
+      const header = { event_id: id, event_type: type, token: secrets.verification_token }
+      const text = await encryptFeishu(JSON.stringify({ schema: '2.0', header, event }), secrets.encrypt_key)
+      return post(text, await signFeishu(bytesOf(text), secrets.encrypt_key, Date.now()))
+    }
+    const sender = { sender_id: { open_id: 'ou_anna' }, sender_type: 'user' }
+    const message = {
+      message_id: 'om_1',
+      chat_id: feishuChat,
+      chat_type: 'p2p',
+      message_type: 'text',
+      content: '{"text":"go"}',
+    }
+    expect((await deliver('im.message.receive_v1', 'e1', { sender, message })).status).toBe(200)
+    await until(() => api.texts.some((text) => text.includes('May terminal be called')))
+    const [data = ''] = /ask:\d+:0[^"\\]*/.exec(JSON.stringify(api.calls.map(({ body }) => body))) ?? []
+    const context = { open_message_id: 'om_100', open_chat_id: feishuChat }
+    const press = { operator: { open_id: 'ou_anna' }, action: { value: { data } }, context }
+    const first = JSON.stringify(await (await deliver('card.action.trigger', 'e2', press)).json())
+    expect(first).toMatch(/"toast".*"card":{"type":"raw"/)
+    await until(() => api.texts.includes('Done'))
+    const second = JSON.stringify(await (await deliver('card.action.trigger', 'e3', press)).json())
+    expect(second).toContain('Expired')
+    expect(second).not.toContain('"card"')
   })
 
   it('Google Chat: a press of a card decides, and the answer comes into the space', async () => {

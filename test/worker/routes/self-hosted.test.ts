@@ -4,6 +4,7 @@ import { beforeAll, expect, it } from 'vitest'
 import { computeHmac, concatBytes } from '#channels/hmac.ts'
 import { toHex } from '#durable/platform/hash.ts'
 import { createRocketApi, createTalkApi, createZulipApi, rocketRoom, talkRoom } from '../../support/hook-apis.ts'
+import { createSignalApi, signalPerson, signalUuid } from '../../support/signal-api.ts'
 import { model, type Reply, says, until } from '../../support/scripted-model.ts'
 import { applyMigrations, call, newTenant, request } from '../client.ts'
 
@@ -21,7 +22,7 @@ async function createChannel(platform: string, secrets: object, replies: readonl
     const text = new TextEncoder().encode(JSON.stringify(fields))
     return request('POST', `/webhooks/${platform}/${made.body.id}`, { key: null, body: text, headers })
   }
-  return { scripted, post }
+  return { scripted, post, id: made.body.id }
 }
 
 it('Nextcloud Talk: a room that is named gets its answer once', async () => {
@@ -72,6 +73,28 @@ it('Zulip: a topic gets its answer once, by the API', async () => {
     ['7', 'renamed', '**Hello**'],
   ])
   expect(scripted.requests).toHaveLength(1)
+})
+
+it('Signal: the secret ends the address, and a person is one by number and id', async () => {
+  const { api, secrets } = createSignalApi()
+  const { id, scripted } = await createChannel('signal', secrets, [says('one'), says('two')], {
+    allow_users: [signalPerson],
+  })
+  const deliver = async (path: string, envelope: object) => {
+    const body = { envelope: { sourceUuid: signalUuid, sourceName: 'Anna', ...envelope }, account: secrets.number }
+    return (await request('POST', `/webhooks/${path}`, { key: null, body })).status
+  }
+  const first = { sourceNumber: signalPerson, timestamp: 1, dataMessage: { timestamp: 1, message: 'hi' } }
+  const path = `signal/${id}/${secrets.webhook_secret}`
+  for (const wrong of [`signal/${id}/x`, `signal/${id}`]) expect(await deliver(wrong, first)).toBe(401)
+  expect(await deliver(`line/${id}/${secrets.webhook_secret}`, first)).toBe(404)
+  for (let n = 0; n < 2; n++) expect(await deliver(path, first)).toBe(200)
+  await until(() => api.texts.includes('one'))
+  expect(await deliver(path, { timestamp: 2, dataMessage: { timestamp: 2, message: 'and now?' } })).toBe(200)
+  await until(() => api.texts.includes('two'))
+  expect(JSON.stringify(scripted.requests[1]?.messages)).toMatch(/hi.*one.*and now/)
+  const { id: other } = await createChannel('rocketchat', createRocketApi().secrets, [])
+  expect(await deliver(`rocketchat/${other}/x`, first)).toBe(404)
 })
 
 it('Rocket.Chat: a direct message gets its answer once', async () => {

@@ -167,6 +167,42 @@ export const steps: Readonly<Record<string, Steps>> = {
       'Lass danach einen Administrator eine ausgehende Integration für gesendete Nachrichten mit Webhook-Adresse und Token anlegen.',
     ],
   },
+  feishu: {
+    en: [
+      'Create a custom app with a bot at open.feishu.cn or open.larksuite.com, and set an Encrypt Key.',
+      'Copy App ID, App Secret, Verification Token and Encrypt Key. Enter lark as domain for Lark.',
+      'Afterwards enter the webhook address for events and callbacks, subscribe to im.message.receive_v1 and card.action.trigger, and publish the app.',
+    ],
+    de: [
+      'Lege unter open.feishu.cn oder open.larksuite.com eine App mit Bot an und setze einen Encrypt Key.',
+      'Kopiere App ID, App Secret, Verification Token und Encrypt Key. Trage für Lark lark als domain ein.',
+      'Trage danach die Webhook-Adresse für Events und Callbacks ein, abonniere im.message.receive_v1 und card.action.trigger und veröffentliche die App.',
+    ],
+  },
+  signal: {
+    en: [
+      'Get a number for the bot, and run the bridge signal-cli-rest-api behind a tunnel.',
+      'Enter the number, the address of the tunnel as url, and its bearer token if it has one.',
+      'Afterwards set RECEIVE_WEBHOOK_URL of the bridge to the webhook address, a slash and the webhook secret.',
+    ],
+    de: [
+      'Besorge eine Nummer für den Bot und betreibe die Brücke signal-cli-rest-api hinter einem Tunnel.',
+      'Trage die Nummer ein, die Adresse des Tunnels als url und sein Bearer-Token, falls es eines gibt.',
+      'Setze danach RECEIVE_WEBHOOK_URL der Brücke auf Webhook-Adresse, Schrägstrich und Webhook-Secret.',
+    ],
+  },
+  mattermost: {
+    en: [
+      'Create a bot account with the right to manage slash commands, and add it to your teams.',
+      'Copy its token, and enter the address of the server as url. The command /talaria is created for you.',
+      'Add the bot to the channels. For a trigger word, create an outgoing webhook with the webhook address.',
+    ],
+    de: [
+      'Lege ein Bot-Konto mit dem Recht an, Slash-Befehle zu verwalten, und füge es deinen Teams hinzu.',
+      'Kopiere sein Token und trage die Adresse des Servers als url ein. Der Befehl /talaria wird für dich angelegt.',
+      'Füge den Bot den Kanälen hinzu. Lege für ein Auslösewort einen ausgehenden Webhook mit der Webhook-Adresse an.',
+    ],
+  },
   twilio_whatsapp: {
     en: [
       'In the Twilio console, register a WhatsApp sender. Copy account SID and auth token, and the number of the sender.',

@@ -1,0 +1,42 @@
+/** Tests that no connection of a platform that pushes or rings has an alarm while nobody writes. */
+
+import { env, runInDurableObject } from 'cloudflare:test'
+import { beforeAll, expect, it } from 'vitest'
+import { createFeishuApi } from '../../support/feishu-api.ts'
+import { createRocketApi, createTalkApi, createZulipApi } from '../../support/hook-apis.ts'
+import { createMatrixApi } from '../../support/matrix-api.ts'
+import { createMattermostApi } from '../../support/mattermost-api.ts'
+import { createSignalApi } from '../../support/signal-api.ts'
+import { createTeamsApi } from '../../support/teams-api.ts'
+import { applyMigrations, call, newTenant } from '../../worker/client.ts'
+
+beforeAll(applyMigrations)
+
+it('platforms that push or ring are connected without an alarm', async () => {
+  const { id: tenant, key } = await newTenant()
+  const matrix = createMatrixApi()
+  const connections: readonly (readonly [string, object, string?])[] = [
+    ['matrix', { access_token: matrix.token }, 'https://matrix.test'],
+    ['teams', createTeamsApi().secrets],
+    ['feishu', createFeishuApi().secrets],
+    ['nextcloud_talk', { secret: createTalkApi().secret }, 'https://nextcloud.test'],
+    ['zulip', createZulipApi().secrets, 'https://zulip.test'],
+    ['rocketchat', createRocketApi().secrets, 'https://rocketchat.test'],
+    ['mattermost', createMattermostApi().secrets, 'https://mattermost.test'],
+    ['signal', createSignalApi().secrets, 'https://signal.test'],
+  ]
+  const ids: string[] = []
+  for (const [platform, secrets, url] of connections) {
+    const body = { platform, secrets, settings: url === undefined ? {} : { url } }
+    const made = await call<{ id: string }>('POST', '/api/channels', { key, body })
+    expect([platform, made.status]).toEqual([platform, 201])
+    ids.push(made.body.id)
+  }
+  const receivers = ids.map((id) => env.CONNECTION!.getByName(`t/${tenant}/c/${id}`))
+  const stubs = [...receivers, env.TENANT.getByName(`t/${tenant}`)]
+  const alarms = await Promise.all(
+    stubs.map((one) => runInDurableObject(one, (_object, { storage }) => storage.getAlarm())),
+  )
+  expect(alarms).toEqual(stubs.map(() => null))
+  expect(matrix.api.syncs).toBe(1)
+})
