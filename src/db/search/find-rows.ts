@@ -1,8 +1,9 @@
 /** Finds the rows of the full-text tables that match a query, with their sessions and pages. */
 
-import { hiddenSources } from '#agent/memory/session-source.ts'
+import { classifySource, hiddenSources } from '#agent/memory/session-source.ts'
+import { dayNumber } from '../append-pages.ts'
 import type { TenantDb } from '../tenant-db.ts'
-import { weekNumber } from '../index-text.ts'
+import { weekMs, weekNumber } from '../index-text.ts'
 import { keysPerSession } from '../page-row.ts'
 import type { Period, WeekRange } from './period.ts'
 import { type Query, renderPiecesMatch, renderWordsMatch, type SearchScope } from './search-query.ts'
@@ -63,20 +64,26 @@ const selectMatches = (table: SearchTable, direction: Direction, match: string, 
 
 type SearchTable = 'words' | 'pieces'
 type Direction = 'ASC' | 'DESC'
-/** The limit is ?3. Up to three expressions: the searches below need no more. */
-const matchParameters = ['?2', '?4', '?5'] as const
 
-/** Matches of several expressions, one after the other. SQLite runs a part only when those before do not fill the limit. */
-const selectInOrder = (table: SearchTable, matches: readonly string[], within: Within) =>
-  `${matchParameters
-    .slice(0, matches.length)
+/** Matches of two expressions, one after the other. SQLite runs the second part only when the first does not fill the limit. */
+const selectInOrder = (table: SearchTable, count: number, within: Within) =>
+  `${['?2', '?4']
+    .slice(0, count)
     .map((match) => `SELECT * FROM (${selectMatches(table, 'DESC', match, within)})`)
     .join(' UNION ALL ')} LIMIT ?3`
 
-/** Selects the keys of the latest rows of one word. They are compared with the tenant when their sessions are read. */
-const selectKeys = (within: Within) => `SELECT json_group_array(key) AS keys FROM (SELECT words.rowid AS key FROM words
-  WHERE words MATCH ?2 AND EXISTS (SELECT 1 FROM session WHERE tenant_id = ?1) ${within('words.rowid')}
-  ORDER BY words.rowid DESC LIMIT ?3)`
+/** Selects them with a word about the tenant: whether one of its sessions was active since a day. */
+const selectLatest = (count: number, within: Within) =>
+  `SELECT *, EXISTS (SELECT 1 FROM session WHERE tenant_id = ?1 AND active_day >= ?${count + 3}) AS is_active
+  FROM (${selectInOrder('words', count, within)})`
+
+/** A phrase without words, which no row has. */
+const noMatch = '""'
+
+/** Selects the keys of the latest rows of each word. They are compared with the tenant when their sessions are read. */
+const selectKeys = (within: Within) => `SELECT term.key AS term, (SELECT json_group_array(key) FROM (
+    SELECT words.rowid AS key FROM words WHERE words MATCH term.value ${within('words.rowid')} ORDER BY words.rowid DESC LIMIT ?3
+  )) AS keys FROM json_each(?2) AS term WHERE EXISTS (SELECT 1 FROM session WHERE tenant_id = ?1)`
 
 /** Selects the newest page before a time of each session, in the order of lists. The index has the day of a session. */
 const selectNewestPages = (direction: Direction, within: Within) =>
@@ -108,8 +115,8 @@ export async function readBody({ read }: TenantDb, key: number): Promise<string>
 
 /**
  * Finds the latest rows with all terms that are demanded and any of the others. Keys are ordered by the creation of the
- * session, not by time: a chat that began long ago and continues today has low keys. So the last weeks are searched first,
- * then the rest. Runs of jobs repeat the same words and are the latest sessions, so they are searched last.
+ * session, not by time: a chat that began long ago and continues today has low keys. So those of the last weeks come
+ * first. Runs of jobs repeat the same words and are the latest sessions, so they come last.
  */
 export async function findLatest(
   { tenantId, read }: TenantDb,
@@ -117,22 +124,44 @@ export async function findLatest(
   limit: number,
   { sort, now, within, weeks }: Reach & { readonly sort: 'newest' | 'oldest' | undefined },
 ): Promise<readonly MatchRow[]> {
-  const renderAll = (sources: SearchScope, inWeeks: WeekRange | undefined) =>
+  const render = (sources: SearchScope, inWeeks: WeekRange | undefined) =>
     renderWordsMatch(query, query.terms, tenantId, { sources, weeks: inWeeks })
-  if (sort === 'oldest') {
-    const match = renderAll('visible', weeks)
-    return match === undefined ? [] : read<MatchRow>(selectMatches('words', 'ASC', '?2', within), match, limit)
-  }
-  const last = Array.from({ length: recentWeeks }, (_, i) => Math.max(0, weekNumber(now) + 1 - i))
-  const times = weeks ? [weeks] : [true, false].map((isWithin) => ({ weeks: last, isWithin }))
-  const sources = sort === 'newest' ? 'visible' : 'interactive'
-  const matches = [
-    ...times.map((time) => renderAll(sources, time)),
-    ...(sort === 'newest' ? [] : [renderAll('scheduled', weeks)]),
-  ].flatMap((match) => match ?? [])
-  const [first, ...others] = matches
-  return first === undefined ? [] : read<MatchRow>(selectInOrder('words', matches, within), first, limit, ...others)
+  const sources = sort === undefined ? 'interactive' : 'visible'
+  const match = render(sources, weeks)
+  if (match === undefined) return []
+  if (sort === 'oldest') return read<MatchRow>(selectMatches('words', 'ASC', '?2', within), match, limit)
+  const scheduled = sort === undefined ? render('scheduled', weeks) : undefined
+  const others = scheduled === undefined ? [] : [scheduled]
+  const since = (weekNumber(now) + 2 - recentWeeks) * weekMs
+  const sql = selectLatest(1 + others.length, within)
+  const rows = await read<LatestRow>(sql, match, limit, ...others, dayNumber(since))
+  const lastWeeks = Array.from({ length: recentWeeks }, (_, i) => Math.max(0, weekNumber(now) + 1 - i))
+  const recent = weeks ? undefined : render(sources, lastWeeks)
+  if (recent === undefined || rows.length < limit || !mayHaveRecentBelow(rows, sort)) return rows
+  return addRecent(rows, since, (low, missing) => {
+    const isLower: Within = (key) => `AND ${key} < ${low} ${within(key)}`
+    return read<MatchRow>(selectMatches('words', 'DESC', '?2', isLower), recent, missing)
+  })
 }
+
+/** Puts recent rows with lower keys before the old ones. The number of rows stays. */
+async function addRecent(
+  rows: readonly MatchRow[],
+  since: number,
+  readLower: (low: number, missing: number) => Promise<readonly MatchRow[]>,
+): Promise<readonly MatchRow[]> {
+  const isRecent = ({ key, at, updated_at }: MatchRow) => (key % keysPerSession === 0 ? updated_at : (at ?? 0)) >= since
+  const old = rows.filter((row) => !isRecent(row))
+  if (!old.length) return rows
+  const low = Math.min(...rows.map(({ key }) => key))
+  return [...rows.filter(isRecent), ...(await readLower(low, old.length)), ...old].slice(0, rows.length)
+}
+
+type LatestRow = MatchRow & { readonly is_active: number }
+
+/** Whether a recent row may have a lower key than these. With runs of jobs among them, all others are there. */
+const mayHaveRecentBelow = (rows: readonly LatestRow[], sort: 'newest' | undefined): boolean =>
+  rows[0]?.is_active === 1 && (sort === 'newest' || rows.every(({ source }) => classifySource(source) !== 'scheduled'))
 
 /**
  * Finds the rows with the largest sum of rarities of the terms, and of the terms in their session. Runs of jobs fill up what
@@ -144,23 +173,24 @@ export async function findRarest(
   limit: number,
   { within, weeks }: Reach,
 ): Promise<Found> {
-  const renderTerm = (term: Query['terms'][number]) =>
-    renderWordsMatch(query, [term], tenantId, { sources: 'interactive', weeks })
-  const matches = query.terms.map(renderTerm)
-  const scheduled = renderWordsMatch(query, query.terms, tenantId, { sources: 'scheduled', weeks })
+  const renderTerms = (terms: Query['terms'], sources: SearchScope) =>
+    renderWordsMatch(query, terms, tenantId, { sources, weeks })
+  const scheduled = renderTerms(query.terms, 'scheduled')
   if (scheduled === undefined) return { rows: [], keysOfTerms: [] }
-  const sql = selectKeys(within)
-  const results = await readAll<{ readonly keys: string }>([
-    statement(sql, scheduled, limit),
-    ...matches.flatMap((match) => (match === undefined ? [] : [statement(sql, match, maxKeysOfTerm)])),
+  const matches = query.terms.map((term) => renderTerms([term], 'interactive') ?? noMatch)
+  const listed = await read<KeysOfTerm>(selectKeys(within), JSON.stringify(matches), maxKeysOfTerm)
+  const keysOfTerms = query.terms.map((_, i) => parseKeys(listed.find(({ term }) => term === i)?.keys))
+  const chosen = chooseKeys(keysOfTerms, limit)
+  const missing = limit - chosen.length
+  const found = await readAll<MatchRow>([
+    ...(chosen.length ? [statement(selectChosen, JSON.stringify(chosen))] : []),
+    ...(missing ? [statement(selectMatches('words', 'DESC', '?2', within), scheduled, missing)] : []),
   ])
-  const [rest = [], ...keys] = results.map(([row]) => JSON.parse(row?.keys ?? '[]') as readonly number[])
-  let next = 0
-  const keysOfTerms = matches.map((match) => (match === undefined ? [] : (keys[next++] ?? [])))
-  const chosen = [...chooseKeys(keysOfTerms, limit), ...rest].slice(0, limit)
-  const rows = chosen.length ? await read<MatchRow>(selectChosen, JSON.stringify(chosen)) : []
-  return { rows, keysOfTerms }
+  return { rows: found.flat(), keysOfTerms }
 }
+
+type KeysOfTerm = { readonly term: number; readonly keys: string }
+const parseKeys = (keys = '[]') => JSON.parse(keys) as readonly number[]
 
 /** The rarity of each term among the rows that were found. Rows of other tenants do not count. */
 export function raritiesOf(keysOfTerms: readonly (readonly number[])[]): readonly number[] {
@@ -213,6 +243,6 @@ export async function findPieces(
   const [first, ...others] = matches
   if (first === undefined) return []
   const sql =
-    sort === 'oldest' ? selectMatches('pieces', 'ASC', '?2', within) : selectInOrder('pieces', matches, within)
+    sort === 'oldest' ? selectMatches('pieces', 'ASC', '?2', within) : selectInOrder('pieces', matches.length, within)
   return read<MatchRow>(sql, first, limit, ...others)
 }

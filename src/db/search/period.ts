@@ -6,7 +6,7 @@ import { weekNumber } from '../index-text.ts'
 export type Period = { readonly from?: number | undefined; readonly to?: number | undefined }
 
 /** Weeks of the index, or the first digits of several. */
-export type WeekRange = { readonly weeks: readonly (number | string)[]; readonly isWithin: boolean }
+export type WeekRange = readonly (number | string)[]
 
 const dayMs = 24 * 60 * 60 * 1000
 
@@ -116,5 +116,5 @@ export function weeksOf({ from, to }: Period): WeekRange | undefined {
     weeks.push(size === 1 ? week : String(week / size))
     week += size
   }
-  return { weeks: weeks.length ? weeks : [0], isWithin: true }
+  return weeks.length ? weeks : [0]
 }

@@ -259,13 +259,20 @@ export function renderWordsMatch(
   const wanted = [`(${any.join(' OR ')})`, ...all].join(' AND ')
   const text = none.length === 0 ? wanted : `(${wanted}) NOT (${none.join(' OR ')})`
   const isOfClass = (name: OtherClass) => `tenant:"${classWord(tenantId, name)}"`
-  const allMatches = `tenant:"${tenantWord(tenantId)}" AND text:(${text})`
-  const tenantMatch = limitSources(allMatches, sources, isOfClass)
-  if (!weeks) return tenantMatch
-  const weekTerms = weeks.weeks
-    .map((week) => (typeof week === 'number' ? `"${weekWord(tenantId, week)}"` : `"${weekPrefix(tenantId, week)}" *`))
-    .join(' OR ')
-  return weeks.isWithin ? `(${tenantMatch}) AND week:(${weekTerms})` : `(${tenantMatch}) NOT week:(${weekTerms})`
+  // The words of few rows stand first: without a row of one of them the others are not read.
+  const allMatches = [
+    ...(weeks ? [renderWeeks(tenantId, weeks)] : []),
+    `tenant:"${tenantWord(tenantId)}"`,
+    `text:(${text})`,
+  ]
+  return limitSources(allMatches.join(' AND '), sources, isOfClass)
+}
+
+const renderWeeks = (tenantId: string, weeks: WeekRange): string => {
+  const words = weeks.map((week) =>
+    typeof week === 'number' ? `"${weekWord(tenantId, week)}"` : `"${weekPrefix(tenantId, week)}" *`,
+  )
+  return `week:(${words.join(' OR ')})`
 }
 
 function limitSources(match: string, sources: SearchScope, isOfClass: (name: OtherClass) => string): string {

@@ -139,7 +139,8 @@ export const tenantRoutes = [
     scope: 'read',
     tag: 'Search',
     summary: 'Full text over all sessions',
-    description: '`a b` finds both words, `a OR b` either, `"a b"` a phrase. `-a` excludes a word, `abc*` is a prefix.',
+    description:
+      '`a b` finds any of the words, best match first. `"a b"` and `a AND b` are demanded, `-a` is excluded, `abc*` is a prefix.',
     query: z.strictObject({
       q: z.string().trim().min(1).max(500).meta({ description: 'The words to look for.', example: 'report' }),
       limit: pageLimit(20).default(20),

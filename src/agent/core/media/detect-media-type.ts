@@ -26,6 +26,8 @@ const signatures: readonly Signature[] = [
   { mime: 'image/gif', extension: 'gif', matches: startsWith('GIF87a', 'GIF89a') },
   { mime: 'image/webp', extension: 'webp', matches: isRiff('WEBP') },
   { mime: 'image/avif', extension: 'avif', matches: hasBrand(/^avi[fs]/) },
+  { mime: 'image/heic', extension: 'heic', matches: hasBrand(/^(?:hei[cmsx]|hev[cmsx]|mif1|msf1)/) },
+  { mime: 'image/tiff', extension: 'tiff', matches: startsWith('II*\0', 'MM\0*') },
   { mime: 'audio/wav', extension: 'wav', matches: isRiff('WAVE') },
   { mime: 'audio/ogg', extension: 'ogg', matches: startsWith('OggS') },
   { mime: 'audio/flac', extension: 'flac', matches: startsWith('fLaC') },

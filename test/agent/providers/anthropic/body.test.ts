@@ -45,7 +45,7 @@ describe('renderMessagesBody', { timeout: 60_000 }, () => {
               tool_use_id: 'c1',
               content: [
                 { type: 'text', text: 'seen' },
-                { type: 'image', source: { type: 'base64', media_type: 'image/jpeg', data: pixelPng } },
+                { type: 'image', source: { type: 'base64', media_type: 'image/png', data: pixelPng } },
               ],
             },
             { type: 'tool_result', tool_use_id: 'c2', content: '(no output)', is_error: true },

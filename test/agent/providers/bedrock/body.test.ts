@@ -43,7 +43,7 @@ describe('renderConverseBody', () => {
     toolResult('c1', 'seen', {
       content: [
         { type: 'text', text: 'seen' },
-        { type: 'image', mediaType: 'image/webp', data: pixelPng },
+        { type: 'image', mediaType: 'image/png', data: pixelPng },
       ],
     }),
     toolResult('c2', '', { name: 'find', failed: true, content: [] }),
@@ -78,7 +78,7 @@ describe('renderConverseBody', () => {
             {
               toolResult: {
                 toolUseId: 'c1',
-                content: [{ text: 'seen' }, { image: { format: 'webp', source: { bytes: pixelPng } } }],
+                content: [{ text: 'seen' }, { image: { format: 'png', source: { bytes: pixelPng } } }],
               },
             },
             { toolResult: { toolUseId: 'c2', content: [{ text: '(no output)' }], status: 'error' } },

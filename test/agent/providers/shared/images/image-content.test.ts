@@ -12,3 +12,39 @@ it.each([
 ] as const)('converts an image of type %s', (mediaType, data, expected) => {
   expect(toImageContent({ type: 'image', mediaType, data }, 100)).toEqual(expected)
 })
+
+const encode = (text: string) => Buffer.from(text, 'latin1').toString('base64')
+
+it.each([
+  ['image/png', '\u00ff\u00d8\u00ff\u00e0 a JPEG in CMYK', 'jpeg'],
+  ['image/jpeg', '\u0089PNG\r\n\u001a\n', 'png'],
+  ['image/jpeg', 'RIFF\u0001\u0002\u0003\u0004WEBPVP8X', 'webp'],
+  ['image/heic', 'GIF89a', 'gif'],
+  ['image/png', 'bytes of no known format', 'png'],
+])('names the format of the bytes where a client says %s', (mediaType, bytes, format) => {
+  const data = encode(bytes)
+  expect(toImageContent({ type: 'image', mediaType, data }, 100)).toEqual({ kind: 'bytes', format, data })
+})
+
+it.each([
+  ['image/jpeg', '\0\0\0\u0018ftypheic\0\0\0\0', 'image/heic'],
+  ['image/png', '\0\0\0\u001cftypavif\0\0\0\0', 'image/avif'],
+  ['image/png', 'II*\0\b\0\0\0', 'image/tiff'],
+  ['image/png', 'ID3\u0003', 'audio/mpeg'],
+  ['image/bmp', 'BM......', 'image/bmp'],
+])('says what cannot be shown where a client says %s', (mediaType, bytes, type) => {
+  const text = `[an image of the type ${type}, not shown]`
+  expect(toImageContent({ type: 'image', mediaType, data: encode(bytes) }, 100)).toEqual({ kind: 'text', text })
+})
+
+it('leaves what is no base64 to the provider', () => {
+  const data = 'A=%'
+  expect(toImageContent({ type: 'image', mediaType: 'image/png', data }, 100)).toMatchObject({ kind: 'bytes', data })
+})
+
+it('says that an image is empty', () => {
+  expect(toImageContent({ type: 'image', mediaType: 'image/png', data: '' }, 100)).toEqual({
+    kind: 'text',
+    text: '[an empty image]',
+  })
+})
