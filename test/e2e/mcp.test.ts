@@ -144,6 +144,27 @@ describe.each(eras)('a %s server of the official SDK', (era) => {
     expect(told).toEqual(['count'])
   })
 
+  it('asks a person, whose answer reaches it', async () => {
+    const session = await client.newSession()
+    const body = { input: `[[call mcp__${era}__greet {} then say done]]`, wait: false }
+    await client.post(`/api/sessions/${session}/chat`, body)
+    const { json } = await eventually(
+      () => client.get('/api/questions'),
+      (found) => found.json.data.some((one: { session_id: string }) => one.session_id === session),
+      20_000,
+    )
+    const asked = json.data.find((one: { session_id: string }) => one.session_id === session)
+    expect(asked).toMatchObject({ kind: 'elicitation', server: era, mode: 'form', schema: { required: ['name'] } })
+    await client.post(`/api/questions/${asked.id}`, { action: 'accept', content: { name: 'Ada' } })
+    expect(
+      await eventually(
+        () => resultIn(session),
+        (text) => text !== '',
+        20_000,
+      ),
+    ).toContain('Hello Ada')
+  })
+
   it('may change its list, which a refresh and then the next turn notice', async () => {
     const { more } = serverOf(era)
     more.push('later')

@@ -173,7 +173,9 @@ function legacyAsks(hasIds: boolean) {
   }
   const handle = (message: Message, request: Request) => {
     if (request.method === 'GET') {
-      opened.push(request.headers.get('last-event-id') ?? '')
+      const last = request.headers.get('last-event-id')
+      if (last === null) return new Response(null, { status: 405 })
+      opened.push(last)
       const response = open()
       write?.({ jsonrpc: '2.0', id: callId, result: text('resumed') })
       return response

@@ -54,7 +54,8 @@ function isDeeperThan(value: unknown, levels: number): boolean {
 // Headers that a schema asks for: a property with `x-mcp-header` is also sent as `Mcp-Param-<name>`.
 
 const headerName = /^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,64}$/
-const headerTypes: readonly unknown[] = ['string', 'integer', 'number', 'boolean']
+/** The revision forbids other numbers, because their texts differ. */
+const headerTypes: readonly unknown[] = ['string', 'integer', 'boolean']
 
 type HeaderProperty = { readonly property: string; readonly header: unknown; readonly type: unknown }
 
@@ -72,7 +73,7 @@ function findBadHeader(schema: JsonObject): string | undefined {
   for (const { property, header, type } of listHeaders(schema)) {
     if (typeof header !== 'string' || !headerName.test(header))
       return `x-mcp-header of "${property}" is not a header name`
-    if (!headerTypes.includes(type)) return `x-mcp-header of "${property}" needs a plain type`
+    if (!headerTypes.includes(type)) return `x-mcp-header of "${property}" needs the type string, integer or boolean`
     if (used.has(header.toLowerCase())) return `two properties have the x-mcp-header "${header}"`
     used.add(header.toLowerCase())
   }

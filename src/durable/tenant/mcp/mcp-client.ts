@@ -21,6 +21,8 @@ import {
   renderProgress,
   type RpcMessage,
 } from '#agent/mcp/protocol.ts'
+import { clock } from '#durable/platform/clock.ts'
+import { readEvents, type SseEvent, type StreamPosition } from './event-stream.ts'
 import { startDeadline } from '#durable/platform/timeout.ts'
 import type { GuardedFetch } from '#durable/platform/guarded-fetch.ts'
 
@@ -38,7 +40,13 @@ export type McpEndpoint = {
 }
 
 /** The knowledge about a server between requests. `sessionId` changes with each handshake. */
-export type McpPeer = { readonly era: Era; readonly version: string; sessionId?: string | undefined }
+export type McpPeer = {
+  readonly era: Era
+  readonly version: string
+  sessionId?: string | undefined
+  /** A legacy server that asks on no stream of its own. */
+  hasNoStream?: boolean
+}
 
 /**
  * `auth`: the server wants other credentials. `transport`: no answer of the protocol arrived. `stale`: the server does
@@ -183,16 +191,32 @@ async function sendRequest(exchange: RequestExchange, ask: RpcAsk, mayRenew: boo
   const cancel = () => cancelRequest(exchange, message)
   control.signal?.addEventListener('abort', cancel, { once: true })
   try {
-    const response = await post(endpoint, message, headers, control)
-    if (response.status === 404 && mayRenew) {
-      await response.body?.cancel()
-      return undefined
-    }
-    if (response.status >= 400 && !isJson(response)) await requireSuccess(response)
-    return await readAnswer(response, message, exchange)
+    const questions =
+      ask.method === 'tools/call' || ask.method === 'tasks/result' ? await openQuestions(exchange) : undefined
+    const answer = readReply(exchange, { message, headers, mayRenew })
+    return await (questions ? readBoth(exchange, answer, questions) : answer)
   } finally {
     control.signal?.removeEventListener('abort', cancel)
   }
+}
+
+type SentRequest = {
+  readonly message: RpcMessage
+  readonly headers: Readonly<Record<string, string>>
+  readonly mayRenew: boolean
+}
+
+async function readReply(
+  exchange: RequestExchange,
+  { message, headers, mayRenew }: SentRequest,
+): Promise<JsonObject | undefined> {
+  const response = await post(exchange.endpoint, message, headers, exchange.control)
+  if (response.status === 404 && mayRenew) {
+    await response.body?.cancel()
+    return undefined
+  }
+  if (response.status >= 400 && !isJson(response)) await requireSuccess(response)
+  return readAnswer(response, message, exchange)
 }
 
 /** Closing a request cancels it in the modern revision. Legacy servers are told. */
@@ -314,50 +338,144 @@ async function readAnswer(response: Response, { id }: RpcMessage, exchange: Exch
     await requireSuccess(new Response(text, response))
     throw new McpFailure('transport', 'The server sent no answer to the request.')
   }
-  return readOn({ ...exchange, response, id, events: readSse(response, control) })
+  const position: StreamPosition = {}
+  return readOn({ ...exchange, response, id, position, events: readSse(response, control, position) })
 }
 
 type OpenStream = Exchange & {
   readonly response: Response
   readonly id: RpcMessage['id']
   readonly events: AsyncGenerator<SseEvent>
+  readonly position: StreamPosition
+  /** How often the stream was opened again. */
+  readonly resumed?: number
 }
+
+const maxResumed = 20
+const maxRetryMs = 10_000
+const defaultRetryMs = 1_000
 
 /** Throws a `ServerQuestion` when the server asks a person. The stream stays open then. */
 async function readOn(stream: OpenStream): Promise<JsonObject> {
-  const { events, response, id, endpoint } = stream
+  const { events, response, id, endpoint, position } = stream
   const handleBeside = createBesideHandler(stream)
   const isAnswer = (message: RpcMessage) => message.id === id && message.method === undefined
-  const isQuestion = ({ method }: RpcMessage) =>
-    method === 'elicitation/create' && endpoint.offers?.elicitation === true
   let isKept = false
   try {
     for (let next = await events.next(); !next.done; next = await events.next()) {
       const messages = parseMessages(next.value.data)
-      const last = messages.find((message) => isAnswer(message) || isQuestion(message))
-      messages.filter((message) => message !== last).forEach((message) => handleBeside(message, endpoint))
-      isKept = last !== undefined && !isAnswer(last)
-      if (last && isKept) throw askedOn(stream, last, next.value.id)
-      if (last) return resultOf(last, response)
+      const ends = messages.find((message) => isAnswer(message) || isQuestion(message, endpoint))
+      messages.filter((message) => message !== ends).forEach((message) => handleBeside(message, endpoint))
+      isKept = ends !== undefined && !isAnswer(ends)
+      if (ends && isKept) throw askedOn(stream, ends)
+      if (ends) return resultOf(ends, response)
     }
   } finally {
     if (!isKept) await events.return(undefined)
   }
-  throw new McpFailure('transport', 'The stream of the server ended before its answer.')
+  const place = placeOf(stream)
+  if (!place || (stream.resumed ?? 0) >= maxResumed)
+    throw new McpFailure('transport', 'The stream of the server ended before its answer.')
+  await clock.wait(Math.min(maxRetryMs, position.retryMs ?? defaultRetryMs))
+  return readOn({ ...(await reopen(stream, place)), resumed: (stream.resumed ?? 0) + 1 })
 }
 
-function askedOn(stream: OpenStream, question: RpcMessage, eventId: string | undefined): ServerQuestion {
-  const { peer, id: requestId } = stream
-  const { sessionId, version } = peer ?? {}
-  const place =
-    eventId && requestId !== undefined && sessionId && version !== undefined
-      ? { requestId, eventId, sessionId, version }
-      : undefined
-  return new ServerQuestion(question, place, async (result) => {
+const isQuestion = ({ method }: RpcMessage, { offers }: McpEndpoint): boolean =>
+  method === 'elicitation/create' && offers?.elicitation === true
+
+function placeOf({ peer, id, position: { eventId } }: OpenStream): StreamPlace | undefined {
+  const { sessionId, version, era } = peer ?? {}
+  return era === 'legacy' && eventId && id !== undefined && sessionId !== undefined && version !== undefined
+    ? { requestId: id, eventId, sessionId, version }
+    : undefined
+}
+
+/** Reads on after the last event that arrived. */
+async function reopen({ endpoint, control }: Omit<Exchange, 'peer'>, place: StreamPlace): Promise<OpenStream> {
+  const { requestId: id, eventId, sessionId, version } = place
+  const peer: McpPeer = { era: 'legacy', version, sessionId }
+  const response = await openStream({ endpoint, peer, control }, { 'last-event-id': eventId })
+  await requireSuccess(response)
+  const position: StreamPosition = { eventId }
+  return { endpoint, peer, control, response, id, position, events: readSse(response, control, position) }
+}
+
+async function openStream(
+  { endpoint, peer, control }: Exchange,
+  more: Readonly<Record<string, string>> = {},
+): Promise<Response> {
+  const { url, isTrustedAddress: isTrusted, guardedFetch, headers: own } = endpoint
+  const { version, sessionId } = peer ?? {}
+  const headers = {
+    ...own,
+    accept: 'text/event-stream',
+    ...(sessionId && { 'mcp-session-id': sessionId }),
+    ...(version !== undefined && { 'mcp-protocol-version': version }),
+    ...more,
+  }
+  const { timeoutMs, signal } = control
+  const get = { url, headers, timeoutMs, signal, ports: 'service' as const, isTrusted, maxBytes: maxAnswerBytes }
+  return (await send(guardedFetch, get)).response
+}
+
+// Official servers of 2025-11-25 ask people on a stream beside that of the call.
+
+type QuestionStream = { readonly events: AsyncGenerator<SseEvent>; readonly close: () => void }
+
+/** The stream on which a legacy server asks. Undefined: it has none, or asks nobody. */
+async function openQuestions(exchange: RequestExchange): Promise<QuestionStream | undefined> {
+  const { endpoint, peer, control } = exchange
+  if (peer.era !== 'legacy' || !peer.sessionId || peer.hasNoStream || !endpoint.offers?.elicitation) return undefined
+  const closing = new AbortController()
+  const signal = control.signal ? AbortSignal.any([control.signal, closing.signal]) : closing.signal
+  const response = await openStream({ ...exchange, control: { ...control, signal } })
+  if (response.ok && isStream(response)) return { events: readSse(response, { signal }), close: () => closing.abort() }
+  await response.body?.cancel()
+  peer.hasNoStream = true
+  return undefined
+}
+
+/** Reads the answer of a request while the server may ask on the other stream. */
+async function readBoth(
+  exchange: RequestExchange,
+  answer: Promise<JsonObject | undefined>,
+  questions: QuestionStream,
+): Promise<JsonObject | undefined> {
+  // It may fail while nobody waits for it, because a person is asked.
+  answer.catch(() => undefined)
+  const ended = answer.then(
+    () => undefined,
+    () => undefined,
+  )
+  const question = await Promise.race([ended, nextQuestion(exchange, questions)])
+  if (!question) {
+    questions.close()
+    return answer
+  }
+  throw new ServerQuestion(question, undefined, async (result) => {
+    await answerQuestion(exchange, question, result)
+    return (await readBoth(exchange, answer, questions)) ?? {}
+  })
+}
+
+/** Never ends without a question: a stream that breaks is not missed, because the answer ends the call. */
+async function nextQuestion({ endpoint }: Exchange, { events }: QuestionStream): Promise<RpcMessage> {
+  try {
+    for (let next = await events.next(); !next.done; next = await events.next()) {
+      const found = parseMessages(next.value.data).find((message) => isQuestion(message, endpoint))
+      if (found) return found
+    }
+  } catch (error) {
+    if (!(error instanceof McpFailure)) throw error
+  }
+  return new Promise<never>(() => undefined)
+}
+
+const askedOn = (stream: OpenStream, question: RpcMessage): ServerQuestion =>
+  new ServerQuestion(question, placeOf(stream), async (result) => {
     await answerQuestion(stream, question, result)
     return readOn(stream)
   })
-}
 
 async function answerQuestion({ endpoint, peer, control }: Exchange, { id }: RpcMessage, result: JsonObject) {
   if (!peer || id === undefined) throw new McpFailure('transport', 'The server asked without an id.')
@@ -373,19 +491,7 @@ export async function answerLater(
 ): Promise<JsonObject> {
   const peer: McpPeer = { era: 'legacy', version: place.version, sessionId: place.sessionId }
   await answerQuestion({ endpoint, peer, control }, question, result)
-  const headers = {
-    ...endpoint.headers,
-    accept: 'text/event-stream',
-    'last-event-id': place.eventId,
-    'mcp-session-id': place.sessionId,
-    'mcp-protocol-version': place.version,
-  }
-  const { url, isTrustedAddress: isTrusted, guardedFetch } = endpoint
-  const { timeoutMs, signal } = control
-  const get = { url, headers, timeoutMs, signal, ports: 'service' as const, isTrusted, maxBytes: maxAnswerBytes }
-  const { response } = await send(guardedFetch, get)
-  await requireSuccess(response)
-  return readOn({ endpoint, peer, control, response, id: place.requestId, events: readSse(response, control) })
+  return readOn(await reopen({ endpoint, control }, place))
 }
 
 /** Each answer is a request. A server that asks more, or faster, gets none. */
@@ -420,28 +526,11 @@ function resultOf({ result, error }: RpcMessage, response?: Response): JsonObjec
   return result ?? {}
 }
 
-type SseEvent = { readonly event: string; readonly data: string; readonly id: string | undefined }
-
-async function* readSse(response: Response, { signal }: RequestControl): AsyncGenerator<SseEvent> {
-  const found: SseEvent[] = []
-  const parser = createParser({ onEvent: ({ event = 'message', data, id }) => found.push({ event, data, id }) })
-  const decoder = new TextDecoder()
-  const reader = response.body?.getReader()
-  if (!reader) return
-  try {
-    for (;;) {
-      const { done, value } = await reader.read()
-      parser.feed(done ? '\n\n' : decoder.decode(value, { stream: true }))
-      yield* found.splice(0)
-      if (done) return
-    }
-  } catch (error) {
-    throw toFailure(error, signal)
-  } finally {
-    // Also when the answer has arrived: the server would keep the stream open.
-    await reader.cancel().catch(() => undefined)
-  }
-}
+const readSse = (
+  response: Response,
+  { signal }: Pick<RequestControl, 'signal'>,
+  position?: StreamPosition,
+): AsyncGenerator<SseEvent> => readEvents(response, (error) => toFailure(error, signal), position)
 
 // The transport of 2024-11-05: a GET stream names an address for messages, and brings all answers.
 
