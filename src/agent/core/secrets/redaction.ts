@@ -343,13 +343,17 @@ const authorizationOpening = /authorization["']?\s{0,3}[:=]\s{0,3}["']?(?:\w{1,6
 function createStream(find: (text: string) => readonly SecretSpan[], needles: readonly Needle[]): RedactionStream {
   /** Other needles are part of the last word, which is always kept. */
   const spaced = needles.map(({ text }) => text).filter((text) => /[^!-~]/.test(text))
-  const longest = Math.max(0, ...needles.map(({ text }) => text.length))
+  const begun = openBegunNeedles(needles)
   let held = ''
   return {
     push(piece) {
       held += piece
       const spans = mergeSpans(find(held))
-      let cut = Math.max(findSafeEnd(held, spaced, longest), held.length - maxHeldChars)
+      const start = begun(held)
+      // What a format has found is complete, and needs the words before it.
+      const isInside = spans.some(([from, end]) => from < start && start < end)
+      const safeEnd = Math.min(findSafeEnd(held, spaced), isInside ? held.length : start)
+      let cut = Math.max(safeEnd, held.length - maxHeldChars)
       const across = spans.find(([start, end]) => start < cut && end > cut)
       if (across) cut = across[0]
       // A secret that is longer than all that is kept is masked, whatever follows.
@@ -370,8 +374,8 @@ function createStream(find: (text: string) => readonly SecretSpan[], needles: re
 }
 
 /** Returns the position before which no secret can begin that the next piece completes. */
-function findSafeEnd(text: string, spaced: readonly string[], longest: number): number {
-  const word = findLastWord(text, longest)
+function findSafeEnd(text: string, spaced: readonly string[]): number {
+  const word = findLastWord(text)
   const from = Math.max(0, word - maxOpeningChars)
   const before = text.slice(from, word)
   const starts = [word]
@@ -388,26 +392,40 @@ function findSafeEnd(text: string, spaced: readonly string[], longest: number): 
   return Math.min(...starts)
 }
 
-/**
- * Returns where the last run of printable ASCII without spaces begins. It may be wrapped over lines; over short ones only as
- * far as a value of this length can reach.
- */
-function findLastWord(text: string, longest: number): number {
+/** Returns where the last run of printable ASCII without spaces begins. It may be wrapped over long lines. */
+function findLastWord(text: string): number {
   let at = text.length
   for (;;) {
     while (at > 0 && isWordCode(text.charCodeAt(at - 1))) at--
-    const before = text.slice(Math.max(0, at - 40), at)
-    const isNear = text.length - at <= maxWrapGrowth * longest
-    const [end] = (isNear ? shortWrap : longWrap).exec(before) ?? ['']
+    const [end] = /(?<=[!-~]{30})\r?\n?$/.exec(text.slice(Math.max(0, at - 40), at)) ?? ['']
     if (!end) return at
     at -= end.length
   }
 }
 
-const longWrap = /(?<=[!-~]{30})\r?\n?$/
-const shortWrap = /(?<=[!-~]{4})\r?\n?$/
 /** Lines of four characters with ends of two. */
 const maxWrapGrowth = 1.5
+
+/**
+ * Finds where the end of a text begins that is, without its line ends, the beginning of a needle: short lines are kept only
+ * for this reason. Else it returns the length of the text.
+ */
+function openBegunNeedles(needles: readonly Needle[]): (text: string) => number {
+  const byFirst = Map.groupBy(needles, ({ text }) => text.charAt(0))
+  const reach = Math.ceil(maxWrapGrowth * Math.max(0, ...needles.map(({ text }) => text.length)))
+  return (text) => {
+    const positions: number[] = []
+    for (let at = Math.max(0, text.length - reach); at < text.length; at++)
+      if (!/[\r\n]/.test(text.charAt(at))) positions.push(at)
+    const joined = positions.map((at) => text.charAt(at)).join('')
+    for (const [nth, at] of positions.entries()) {
+      const rest = joined.slice(nth)
+      const found = byFirst.get(rest.charAt(0))?.find((needle) => needle.text.startsWith(rest))
+      if (found) return found.hasBitsBefore ? Math.max(0, at - 1) : at
+    }
+    return text.length
+  }
+}
 
 const isWordCode = (code: number): boolean => code > 0x20 && code < 0x7f
 
