@@ -11,7 +11,7 @@ const root = 'src'
 /** Methods of objects of the Worker, which answer requests, or pass on those of a caller. */
 const ownMethods =
   /^ *(?:override )?(?:async )?fetch\(.*\{$|\bthis\.fetch\(|^export async function fetch\(|\bNetwork(?:Request)?\b.*\{$/
-const rawFetch = /(?<![\w.#])fetch\(/
+const rawFetch = /(?<![\w.#])fetch\(|= fetch\b(?! *\()/
 const guarded = /\b(?:createTenantFetch|createGuardedFetch|guardedFetch|fetchForeign)\(/
 
 type Found = { readonly file: string; readonly isRaw: boolean }

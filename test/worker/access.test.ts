@@ -117,6 +117,7 @@ describe('a session of another tenant', () => {
       '/api/sessions/:id/goal': { text: 'x' },
       '/api/sessions/:id/previews': { path: 'a.txt' },
       '/api/sessions/:id/versions': { version: 'msg_1' },
+      '/api/sessions/:id/messages/:seq/rating': { value: 'good' },
       '/api/questions/:id': { answer: 'x' },
       '/api/sessions/:id/files/:path{.*}/move': { to: 'b.txt' },
     }

@@ -251,6 +251,7 @@ const kindOf = ({ path }: Operation) => kinds.find(([pattern]) => pattern.test(p
 
 /** Bodies that samples of the schema cannot be. */
 const bodies: Readonly<Record<string, object>> = {
+  'POST /api/questions/{id}': { answer: 'x' },
   'POST /v1/runs': { input: 'x', session_id: 'never-made' },
   'PATCH /api/sessions/{id}': { title: 'x' },
   'POST /api/jobs': { prompt: 'x', schedule: 'every 1d' },

@@ -42,4 +42,31 @@ export const germanHints: Readonly<Record<string, string>> = {
   'The token that you enter with the webhook.': 'Der Token, den du beim Webhook einträgst.',
   'The token that you enter with the webhook: a word of your choice.':
     'Der Token, den du beim Webhook einträgst: ein Wort deiner Wahl.',
+  'The application (client) id of the bot.': 'Die Anwendungs-ID (Client) des Bots.',
+  'The value of a client secret of the application.': 'Der Wert eines geheimen Clientschlüssels der Anwendung.',
+  'The directory (tenant) id of your organisation.': 'Die Verzeichnis-ID (Mandant) deiner Organisation.',
+  'The secret of occ talk:bot:install: 40 to 128 characters.':
+    'Das Geheimnis von occ talk:bot:install: 40 bis 128 Zeichen.',
+  'The email address of the bot.': 'Die E-Mail-Adresse des Bots.',
+  'The API key of the bot.': 'Der API-Schlüssel des Bots.',
+  'The token of the bot, in the file zuliprc of its settings.':
+    'Der Token des Bots, in der Datei zuliprc seiner Einstellungen.',
+  'The user id that belongs to the personal access token.':
+    'Die Benutzer-ID, zu der der persönliche Zugriffstoken gehört.',
+  'A personal access token of the account of the bot.': 'Ein persönlicher Zugriffstoken des Kontos des Bots.',
+  'The token of the outgoing integration.': 'Der Token der ausgehenden Integration.',
+  'The App ID, like cli_….': 'Die App ID, wie cli_….',
+  'The App Secret.': 'Das App Secret.',
+  'The Verification Token of Events & Callbacks.': 'Der Verification Token aus Events & Callbacks.',
+  'The Encrypt Key of Events & Callbacks.': 'Der Encrypt Key aus Events & Callbacks.',
+  'The number of the bot with its country code, like +15550001111.':
+    'Die Nummer des Bots mit Ländervorwahl, wie +15550001111.',
+  'At least 20 letters and digits, which end the address of the webhook.':
+    'Mindestens 20 Buchstaben und Ziffern, mit denen die Adresse des Webhooks endet.',
+  'The bearer token of the tunnel to the bridge.': 'Der Bearer-Token des Tunnels zur Bridge.',
+  'The access token of the bot account.': 'Der Zugriffstoken des Bot-Kontos.',
+  'The token of an outgoing webhook, where you use one.':
+    'Der Token eines ausgehenden Webhooks, wenn du einen verwendest.',
+  'The access token of the account of the bot: Element, Settings, Help & About, Advanced.':
+    'Der Zugriffstoken des Kontos des Bots: Element, Einstellungen, Hilfe & Info, Erweitert.',
 }

@@ -4,6 +4,7 @@
  * any response but 2xx makes the platform deliver again.
  */
 
+import * as z from 'zod'
 import type { InboundRequest } from '#channels/channel.ts'
 import { webhookPlatform } from '#db/channel-connections.ts'
 import { SessionUnavailable } from '#durable/channels/accept-events.ts'
@@ -13,6 +14,7 @@ import { readBytes } from '../input/body.ts'
 import { AppError, notFound } from '../errors.ts'
 import type { OpenRoute, RequestContext } from '../route.ts'
 import { channelParam, pathSecretParam, platformParam } from '../openapi/path-params.ts'
+import { ok } from '../shapes.ts'
 
 export const maxBytes = 1024 * 1024
 /** Ids of generic webhooks begin with `wh_`. */
@@ -85,7 +87,7 @@ export const webhookRoutes: readonly OpenRoute[] = [
     tag: 'Channels',
     summary: 'Receives the push notifications of Matrix homeservers',
     responses: {
-      200: { description: 'The pushkeys that are not valid any more' },
+      ...ok('The pushkeys that are not valid any more', z.object({ rejected: z.array(z.string()) })),
       413: { description: 'More than 1 MB' },
     },
     mount: (app) => void app.post(pushPath, receivePush),

@@ -19,7 +19,10 @@ describe('invalid tools', () => {
       { inputSchema: { type: 'object', properties: { a: { type: 'string', 'x-mcp-header': 'A\r\nB' } } } },
       /header name/,
     ],
-    [{ inputSchema: { type: 'object', properties: { a: { type: 'object', 'x-mcp-header': 'A' } } } }, /needs the type string, integer or boolean/],
+    [
+      { inputSchema: { type: 'object', properties: { a: { type: 'object', 'x-mcp-header': 'A' } } } },
+      /needs the type string, integer or boolean/,
+    ],
     [
       {
         inputSchema: {

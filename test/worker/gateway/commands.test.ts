@@ -180,7 +180,7 @@ describe('commands that change or show', () => {
     await send(id, 'write')
     expect(await say(id, '/rollback')).toContain('Undone: 1 turn.')
     expect((await call('GET', `/api/sessions/${id}/files/a.txt`)).status).toBe(404)
-    expect(await say(id, '/rollback x')).toBe('Usage: /rollback [N] [all]')
+    expect(await say(id, '/rollback x')).toBe('There is no such state of the files.')
   })
 
   it('/reasoning and /approvals change the session, and never loosen the policy', async () => {
