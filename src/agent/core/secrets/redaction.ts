@@ -345,14 +345,20 @@ function createStream(find: (text: string) => readonly SecretSpan[], needles: re
   const spaced = needles.map(({ text }) => text).filter((text) => /[^!-~]/.test(text))
   const begun = openBegunNeedles(needles)
   let held = ''
+  /** What was shown last: a needle may begin there with fewer characters than are kept. */
+  let shownEnd = ''
+  const findHeld = () =>
+    mergeSpans(find(shownEnd + held)).flatMap(([from, end]): SecretSpan[] =>
+      end > shownEnd.length ? [[Math.max(0, from - shownEnd.length), end - shownEnd.length]] : [],
+    )
   return {
     push(piece) {
       held += piece
-      const spans = mergeSpans(find(held))
-      const start = begun(held)
+      const spans = findHeld()
+      const begunAt = begun(held)
       // What a format has found is complete, and needs the words before it.
-      const isInside = spans.some(([from, end]) => from < start && start < end)
-      const safeEnd = Math.min(findSafeEnd(held, spaced), isInside ? held.length : start)
+      const isInside = spans.some(([from, end]) => from < begunAt && begunAt < end)
+      const safeEnd = Math.min(findSafeEnd(held, spaced), isInside ? held.length : begunAt)
       let cut = Math.max(safeEnd, held.length - maxHeldChars)
       const across = spans.find(([start, end]) => start < cut && end > cut)
       if (across) cut = across[0]
@@ -362,12 +368,14 @@ function createStream(find: (text: string) => readonly SecretSpan[], needles: re
         held.slice(0, cut),
         spans.filter(([start]) => start < cut),
       )
+      shownEnd = (shownEnd + held.slice(0, cut)).slice(-maxShownEnd)
       held = held.slice(cut)
       return shown
     },
     flush() {
-      const rest = replaceSpans(held, find(held))
+      const rest = replaceSpans(held, findHeld())
       held = ''
+      shownEnd = ''
       return rest
     },
   }
@@ -403,6 +411,11 @@ function findLastWord(text: string): number {
   }
 }
 
+/** Fewer characters of a needle at the end of a line are shown: else much harmless output would be kept. */
+const minBegunChars = 4
+/** The characters of a needle that may have been shown, with the ends of their lines. */
+const maxShownEnd = 3 * (minBegunChars - 1)
+
 /** Lines of four characters with ends of two. */
 const maxWrapGrowth = 1.5
 
@@ -418,7 +431,7 @@ function openBegunNeedles(needles: readonly Needle[]): (text: string) => number 
     for (let at = Math.max(0, text.length - reach); at < text.length; at++)
       if (!/[\r\n]/.test(text.charAt(at))) positions.push(at)
     const joined = positions.map((at) => text.charAt(at)).join('')
-    for (const [nth, at] of positions.entries()) {
+    for (const [nth, at] of positions.slice(0, 1 - minBegunChars).entries()) {
       const rest = joined.slice(nth)
       const found = byFirst.get(rest.charAt(0))?.find((needle) => needle.text.startsWith(rest))
       if (found) return found.hasBitsBefore ? Math.max(0, at - 1) : at
