@@ -22,6 +22,7 @@ const bodies: Record<string, unknown> = {
   '/goal': { text: 'anything' },
   '/previews': { path: 'a.txt' },
   '/messages/{seq}/rating': { value: 'good' },
+  '/checkpoints': { name: 'before' },
   '/versions': { version: 'msg_1' },
   '/files/{path}/move': { to: 'b.txt' },
 }

@@ -64,7 +64,7 @@ describe.skipIf(chromium === undefined)('what tools do', () => {
     expect((await readBoxes(line))[0].height).toBeLessThan(50)
     expect(await line.locator('.note').innerText()).toMatch(/\d (?:ms|s)$/)
     await line.click()
-    expect(await group.locator('.tool').count()).toBe(25)
+    await expect.poll(() => group.locator('.tool').count()).toBe(25)
     const command = group.locator('.tool', { hasText: 'echo line 12' })
     await command.locator('summary').click()
     await command.locator('.term', { hasText: '$ echo line 12\nline 12' }).waitFor()

@@ -26,10 +26,10 @@ const collect = `(() => {
   const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT)
   for (let node = walker.nextNode(); node; node = walker.nextNode()) {
     const { parentElement: parent } = node
-    if (!parent.closest('code, pre, script, style, [dir=auto], [lang=en], .log') && parent.checkVisibility()) found.push(node.data.trim())
+    if (!parent.closest('code, pre, script, style, [dir=auto], [lang=en], .log, .sessions') && parent.checkVisibility()) found.push(node.data.trim())
   }
   for (const one of document.querySelectorAll('[aria-label], [title], [placeholder]'))
-    for (const name of ['aria-label', 'title', 'placeholder']) found.push(one.getAttribute(name) ?? '')
+    if (!one.closest('.sessions, li:has([data-session])')) for (const name of ['aria-label', 'title', 'placeholder']) found.push(one.getAttribute(name) ?? '')
   return [...new Set(found)].filter(Boolean)
 })()`
 

@@ -25,12 +25,14 @@ await Promise.all([
   import('#agent/providers/errors/classify-error.ts'),
   import('#backends/virtual/search.ts'),
   import('#durable/tenant/jobs/run-job.ts'),
+  import('#durable/tenant/mcp/servers.ts'),
   import('#durable/tenant/jobs/deliver-result.ts'),
 ])
 
 const bound = () => ({
   ...(deployment.ai && { AI: deployment.ai as unknown as Ai }),
-  ...(deployment.browser && { BROWSER: deployment.browser as Fetcher }),
+  // A page asks the session for mapped hosts, which the browsers of tests cannot do.
+  ...(deployment.browser && { BROWSER: deployment.browser as Fetcher, WEB_HOST_MAP: '' }),
 })
 
 export default {

@@ -159,9 +159,10 @@ function parseText(fields: readonly Field[], text: string): JsonObject {
   const object = /^\s*\{/.test(text) ? tryParse(text) : undefined
   if (object) return object
   const lines = text.split('\n').flatMap((line) => {
-    const [, name, value] = /^\s*[-*]?\s*([^:=]{1,100}?)\s*[:=]\s*(.*?)\s*$/.exec(line) ?? []
-    const field = fields.find((one) => one.name.toLowerCase() === name?.toLowerCase())
-    return field && value !== undefined ? [[field.name, value] as const] : []
+    const at = line.search(/[:=]/)
+    const name = line.slice(0, Math.max(0, at)).trim().replace(/^[-*]/, '').trim().toLowerCase()
+    const field = fields.find((one) => one.name.toLowerCase() === name)
+    return field ? [[field.name, line.slice(at + 1).trim()] as const] : []
   })
   if (lines.length) return Object.fromEntries(lines)
   return fields.length === 1 ? { [only.name]: text } : {}
@@ -201,7 +202,7 @@ function convert(kind: Kind | undefined, given: unknown): unknown {
   const text = given.trim()
   if (kind === 'number' || kind === 'integer') return /^[-+]?[\d.]+(?:e[-+]?\d+)?$/i.test(text) ? Number(text) : given
   if (kind === 'boolean') return /^(?:true|yes|y)$/i.test(text) ? true : /^(?:false|no|n)$/i.test(text) ? false : given
-  return kind === 'choices' ? text.split(/\s*,\s*/) : text
+  return kind === 'choices' ? text.split(',').map((part) => part.trim()) : text
 }
 
 function checkValue(schema: JsonObject, value: unknown): string | undefined {

@@ -45,6 +45,9 @@ const fenced = new RegExp(
 /** Removes the delimiters and the rule of every fence, for an answer that quotes a result. */
 export const removeFences = (text: string): string => text.replace(fenced, (_all, _nonce, material: string) => material)
 
+/** Removes every fence with what it holds. */
+export const dropFenced = (text: string): string => text.replace(fenced, '')
+
 /** A name of a file or server may itself be hostile: it stays on one line and within its quotes. */
 const renderSource = (source: string): string =>
   source

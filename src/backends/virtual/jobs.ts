@@ -159,36 +159,48 @@ const createTable = `CREATE TABLE jobs (number INTEGER PRIMARY KEY, id TEXT NOT 
 const deleteOld = `DELETE FROM jobs WHERE state <> 'running' AND number <= (SELECT max(number) - ${maxRows} FROM jobs)`
 const appendOutput = `UPDATE jobs SET output = substr(CAST(output || ?1 AS BLOB), -${maxOutputBytes}), total = total + ?2 WHERE id = ?3`
 
-/** The column `state` has the state, the time of the end and the reason, separated by spaces. Older rows have only the state. */
-type StoredJobRow = Pick<ShellJobRow, 'id' | 'exitCode' | 'total'> & {
-  readonly state: string
+/** A table of its own: jobs of before have no such row, and an older release does not read it. */
+const createEnds = `CREATE TABLE IF NOT EXISTS job_end (id TEXT PRIMARY KEY, ended_at INTEGER, reason TEXT) WITHOUT ROWID`
+const deleteOldEnds = 'DELETE FROM job_end WHERE id NOT IN (SELECT id FROM jobs)'
+
+type StoredJobRow = Omit<ShellJobRow, 'output' | 'reason' | 'endedAt'> & {
   readonly output: ArrayBuffer
+  readonly endedAt: number | null
+  readonly reason: EndReason | null
 }
 
 function jobRows(sql: SqlStorage): ShellJobRows {
   let exists = false
-  const present = (): boolean => (exists ||= sql.exec(tableExists).toArray().length > 0)
+  const present = (): boolean => {
+    if (!exists && sql.exec(tableExists).toArray().length > 0) {
+      sql.exec(createEnds)
+      exists = true
+    }
+    return exists
+  }
   return {
     get(id) {
       if (!present()) return undefined
-      const query = 'SELECT id, state, exit_code AS exitCode, total, output FROM jobs WHERE id = ?'
+      const query = `SELECT jobs.id, state, exit_code AS exitCode, total, output, ended_at AS endedAt, reason
+        FROM jobs LEFT JOIN job_end ON job_end.id = jobs.id WHERE jobs.id = ?`
       const [row] = sql.exec<StoredJobRow>(query, id).toArray()
       if (!row) return undefined
-      const [state, endedAt, reason] = row.state.split(' ') as [ShellJobRow['state'], string?, EndReason?]
-      const times = { ...(reason && { reason }), ...(endedAt && { endedAt: Number(endedAt) }) }
-      return { ...row, ...times, state, output: new Uint8Array(row.output) }
+      const { endedAt, reason, output } = row
+      return { ...row, endedAt: endedAt ?? undefined, reason: reason ?? undefined, output: new Uint8Array(output) }
     },
     begin(id) {
       if (!present()) sql.exec(createTable)
+      sql.exec(createEnds)
       sql.exec(deleteOld)
+      sql.exec(deleteOldEnds)
       sql.exec(`INSERT INTO jobs (id, state) VALUES (?, 'running')`, id)
     },
     append(id, bytes) {
       sql.exec(appendOutput, bytes, bytes.byteLength, id)
     },
-    end(id, { state, exitCode, endedAt = '', reason = '' }) {
-      const stored = `${state} ${endedAt} ${reason}`.trim()
-      sql.exec('UPDATE jobs SET state = ?, exit_code = ? WHERE id = ?', stored, exitCode, id)
+    end(id, { state, exitCode, endedAt = null, reason = null }) {
+      sql.exec('UPDATE jobs SET state = ?, exit_code = ? WHERE id = ?', state, exitCode, id)
+      sql.exec('INSERT OR REPLACE INTO job_end VALUES (?, ?, ?)', id, endedAt, reason)
     },
   }
 }

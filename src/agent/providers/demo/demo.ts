@@ -6,7 +6,7 @@
 import type { Dialect, ModelRequest } from '#agent/core/dialect.ts'
 import { type AssistantMessage, callsIn, type Message, textIn } from '#agent/core/message.ts'
 import { noUsage } from '#agent/core/usage.ts'
-import { removeFences } from '#agent/untrusted/fence.ts'
+import { dropFenced, removeFences } from '#agent/untrusted/fence.ts'
 
 type ToolRequest = { readonly tool: string; readonly input: Readonly<Record<string, unknown>> }
 type DemoRule = readonly [pattern: RegExp, createRequest: (...words: string[]) => ToolRequest]
@@ -82,9 +82,9 @@ export function createReply({ transcript, tools, instruction }: ModelRequest): A
 const isRequest = (message: Message): boolean =>
   message.role === 'user' && (message.source === undefined || message.source === 'subagent')
 
-/** A subagent gets its goal in the first paragraphs of a longer message. */
+/** A subagent gets its goal in the first paragraphs of a longer message. What stands fenced behind it is no request. */
 function readRequest(message: Message): string {
-  const text = textIn(message).trim()
+  const text = dropFenced(textIn(message)).trim()
   return /^Goal:\n([\s\S]+?)\n\n(?:Context|Workspace):/.exec(text)?.[1] ?? text
 }
 
