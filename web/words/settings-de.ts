@@ -96,7 +96,7 @@ export const settingsInGerman: SettingWords = {
     'memory.write_approval': 'Vor dem Merken fragen',
     'memory.provider': 'Gedächtnisdienst',
     'memory.base_url': 'Adresse des Gedächtnisdienstes',
-    'memory.prefetch': 'Gedächtnisdienst im Voraus fragen',
+    'memory.prefetch': 'Vorab den Gedächtnisdienst fragen',
     'toolsets.enabled': 'Angebotene Werkzeuge',
     'toolsets.disabled': 'Abgeschaltete Werkzeuge',
     'tools.tool_search.enabled': 'Werkzeuge suchen',

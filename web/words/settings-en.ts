@@ -102,7 +102,7 @@ export const settingsInEnglish: SettingWords = {
     'memory.write_approval': 'Ask before remembering',
     'memory.provider': 'Memory service',
     'memory.base_url': 'Address of the memory service',
-    'memory.prefetch': 'Ask the memory service ahead',
+    'memory.prefetch': 'Ahead, ask the memory service',
     'toolsets.enabled': 'Offered tools',
     'toolsets.disabled': 'Tools that are off',
     'tools.tool_search.enabled': 'Search tools',
