@@ -118,6 +118,7 @@ describe('a session of another tenant', () => {
       '/api/sessions/:id/previews': { path: 'a.txt' },
       '/api/sessions/:id/versions': { version: 'msg_1' },
       '/api/sessions/:id/messages/:seq/rating': { value: 'good' },
+      '/api/sessions/:id/checkpoints': { name: 'before' },
       '/api/questions/:id': { answer: 'x' },
       '/api/sessions/:id/files/:path{.*}/move': { to: 'b.txt' },
     }
