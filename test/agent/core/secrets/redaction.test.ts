@@ -412,12 +412,14 @@ describe('each pattern takes linear time', () => {
     '%s',
     (_, pattern) => {
       const slow = hostile.flatMap((text, at) => {
-        const times = [0, 1, 2].map(() => {
+        // Other files take the processor away at times, so the fastest of several tries counts.
+        let fastest = Infinity
+        for (let tries = 0; tries < 12 && fastest > 20; tries++) {
           const start = performance.now()
           for (const match of text.matchAll(pattern)) void match
-          return performance.now() - start
-        })
-        return Math.min(...times) > 20 ? [[seeds[at], Math.min(...times)]] : []
+          fastest = Math.min(fastest, performance.now() - start)
+        }
+        return fastest > 20 ? [[seeds[at], fastest]] : []
       })
       expect(slow).toEqual([])
     },
