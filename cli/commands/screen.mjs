@@ -155,7 +155,7 @@ async function stop(view) {
   if (view.transcript.state.run !== undefined) await view.client.call('POST', sessionPath(view.session, '/stop'), {})
 }
 
-/** What a key decides or answers while the field is empty. Somebody else may have been faster. */
+/** Decides or answers by a key while the field is empty. Somebody else may have been faster. */
 function findDecision({ client, transcript }, text) {
   const [first] = transcript.state.waiting
   if (!first) return undefined
@@ -331,6 +331,6 @@ function keepHistory(view, text) {
     mkdirSync(dirname(historyPath()), { recursive: true, mode: 0o700 })
     writeFileSync(historyPath(), JSON.stringify(view.history), { mode: 0o600 })
   } catch {
-    // Where nothing can be written, the history lasts as long as the chat.
+    // A history that cannot be written lasts as long as the chat.
   }
 }

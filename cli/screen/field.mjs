@@ -63,7 +63,7 @@ export function pressKey(field, text, { name, ctrl, meta }, history) {
 
 export const paste = (field, text) => put(field, text.replaceAll(/\r\n?/g, '\n'))
 
-/** What was being written comes back behind the newest message. */
+/** Steps through the history. The unsent text comes back behind the newest message. */
 function recall(field, step, history) {
   const at = (field.at ?? history.length) + step
   if (at < 0 || at > history.length || field.text.includes('\n')) return field

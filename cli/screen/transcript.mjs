@@ -72,7 +72,7 @@ function addMessage(entries, message) {
     entries.push({ kind: 'call', run, id, tool: call.name, input: parse(call.arguments), state: 'done' })
 }
 
-/** What was attached is named; its text is for the model. */
+/** Names attached files. Their text is for the model. */
 const withoutFiles = (text) =>
   text
     .replaceAll(/\n*\[([^\n]{1,500}) contains:\]\n[\s\S]*?\n\[End of \1\]/g, '')
@@ -102,7 +102,7 @@ function parse(text) {
 const textOf = ({ content }) =>
   Array.isArray(content) ? content.map((part) => part.text ?? '[picture]').join('') : (content ?? '')
 
-/** What a call is about, in one line. */
+/** Describes a call in one line. */
 export function targetOf(input) {
   if (typeof input !== 'object' || input === null) return String(input ?? '')
   const named = ['command', 'path', 'query', 'pattern', 'url', 'goal', 'question', 'name'].find((name) => input[name])

@@ -19,7 +19,7 @@ export type RunStep = {
   readonly happened: readonly (Happening & { readonly at: string })[]
 }
 
-/** What happened between the calls, as the name of a word and the values in it. */
+/** The event between two calls, as the name of a word and the values in it. */
 export type Happening =
   | { readonly word: 'fellBack'; readonly from: string; readonly to: string; readonly reason: string }
   | { readonly word: 'startedAgain'; readonly reason: string }

@@ -4,7 +4,7 @@ import { useState } from 'preact/hooks'
 import { showError } from './toast.ts'
 
 type Props = {
-  /** What it switches, for people who do not see what stands around it. */
+  /** The name of the switched thing, for people who do not see its surroundings. */
   readonly label: string
   readonly text: string
   readonly isOn: boolean

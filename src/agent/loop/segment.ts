@@ -52,7 +52,7 @@ export type CallerAnswers = {
   readonly results: readonly ToolMessage[]
   /** Approved calls, with the hash of what was approved. */
   readonly allowed: ReadonlyMap<string, string>
-  /** What people have written about questions of servers. */
+  /** The answers of people to questions of servers. */
   readonly continued?: ReadonlyMap<string, string>
   readonly decisions: readonly ApprovalDecision[]
   readonly givesUp: boolean

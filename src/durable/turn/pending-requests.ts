@@ -110,7 +110,7 @@ const untilOf = (one: PendingPersonRequest): number => ('until' in one && one.un
 export const pendingTasks = (session: TurnSession): readonly TaskRequest[] =>
   pendingRequests(session).filter((one) => one.kind === 'task')
 
-/** When the next call that waits for a server goes on by itself. */
+/** The time at which the next call that waits for a server goes on by itself. */
 export function nextServerWake(session: TurnSession): number | undefined {
   if (!session.store.hasOpenTurn) return undefined
   const waiting = waitingForServers(session)

@@ -61,7 +61,7 @@ export type BatchRunOptions = Pick<PermissionContext, 'policy' | 'judge'> & {
   readonly resultLimits: ResultLimits
   /** The run that makes the calls. */
   readonly runId: string
-  /** What the model has read, as `ReadingRun` has it. */
+  /** The entries that the model has read, as `ReadingRun` has them. */
   readonly read: ReadingRun['read']
   /** Publishes what running calls print. */
   readonly onProgress: (progress: CallProgress) => void
@@ -178,7 +178,7 @@ export class ToolBatches {
   }
 }
 
-/** Where nobody can be asked, calls wait for work alone. */
+/** Calls wait for work alone when nobody can be asked. */
 const reachOf = ({ unattended }: ReturnType<BatchRunOptions['policy']>): Pick<CallContext, 'mayWaitFor'> =>
   unattended === undefined ? {} : { mayWaitFor: 'work' }
 

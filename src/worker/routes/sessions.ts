@@ -99,7 +99,7 @@ const compressedShape = z.object({
 /** A field that JSON leaves out is absent, never undefined. */
 type Present<T> = { [Field in keyof T]?: Exclude<T[Field], undefined> }
 
-/** What keeps something of a conversation after its end. */
+/** The tools that keep something of a conversation after its end. */
 const keepingTools = ['memory', 'skill_manage', 'cronjob'] as const
 
 const forgetful = (settings: Settings = {}, { toolsets }: Settings): Settings => ({

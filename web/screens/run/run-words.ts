@@ -223,7 +223,7 @@ export const sayReason = (reason: string): string => nameOf('reason', reason)
 export const sayExit = (reason: string): string =>
   reason.startsWith('failed_') ? sayReason(reason.slice('failed_'.length)) : nameOf('exit', reason)
 
-/** What a run does now, from `activity.doing`. */
+/** The present work of a run, from `activity.doing`. */
 export function sayDoing(doing: string): string {
   if (doing.startsWith('running ')) return say('doing_tools', { tools: doing.slice('running '.length) })
   if (doing.startsWith('waiting: ')) return say('doing_pause', { reason: sayReason(doing.slice('waiting: '.length)) })

@@ -345,7 +345,7 @@ function createStream(find: (text: string) => readonly SecretSpan[], needles: re
   const spaced = needles.map(({ text }) => text).filter((text) => /[^!-~]/.test(text))
   const begun = openBegunNeedles(needles)
   let held = ''
-  /** What was shown last: a needle may begin there with fewer characters than are kept. */
+  /** The end of the shown text: a needle may begin there with fewer characters than are kept. */
   let shownEnd = ''
   const findHeld = () =>
     mergeSpans(find(shownEnd + held)).flatMap(([from, end]): SecretSpan[] =>
@@ -356,7 +356,7 @@ function createStream(find: (text: string) => readonly SecretSpan[], needles: re
       held += piece
       const spans = findHeld()
       const begunAt = begun(held)
-      // What a format has found is complete, and needs the words before it.
+      // A value that a format has found is complete, and needs the words before it.
       const isInside = spans.some(([from, end]) => from < begunAt && begunAt < end)
       const safeEnd = Math.min(findSafeEnd(held, spaced), isInside ? held.length : begunAt)
       let cut = Math.max(safeEnd, held.length - maxHeldChars)

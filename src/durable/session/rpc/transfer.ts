@@ -83,7 +83,7 @@ export class TransferSubject extends RpcTarget {
     return this.#host.with(authority, (session) => removeShare(session, id))
   }
 
-  /** What is shared, as a page. Null when there is no such share. */
+  /** Returns the shared messages as a page. Null when there is no such share. */
   async readShared(authority: Authority, id: string): Promise<ReadableStream<Uint8Array> | null | undefined> {
     const transfer = await import('../copies/export.ts')
     return this.#host.with(authority, (session) => {

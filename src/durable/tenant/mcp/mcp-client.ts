@@ -33,7 +33,7 @@ export type McpEndpoint = {
   /** From a variable of the deployment: the address may be private. */
   readonly isTrustedAddress: boolean
   readonly guardedFetch: GuardedFetch
-  /** What the server may ask for. Absent: nothing. */
+  /** The kinds of questions that the server may ask. Absent: none. */
   readonly offers?: Offers
   /** The sealed token of OAuth that `headers` holds. */
   readonly sealedToken?: string
@@ -77,7 +77,7 @@ export class ServerQuestion extends Error {
   readonly question: RpcMessage
   /** Goes on with the answer, as long as this object lives. */
   readonly answer: (result: JsonObject) => Promise<JsonObject>
-  /** Where another object of this session reads on. Undefined: nowhere. */
+  /** The place at which another object of this session reads on. Undefined: there is none. */
   readonly place: StreamPlace | undefined
 
   constructor(question: RpcMessage, place: StreamPlace | undefined, answer: ServerQuestion['answer']) {

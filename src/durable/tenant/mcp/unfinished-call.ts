@@ -14,7 +14,7 @@ import { McpFailure, ServerQuestion, type StreamPlace } from './mcp-client.ts'
 
 type Ask = { readonly method: string; readonly params: JsonObject }
 
-/** What the server has answered: a result, or a question on the stream of the request. */
+/** The answer of the server: a result, or a question on the stream of the request. */
 export type Answered = { readonly result: JsonObject } | { readonly asked: ServerQuestion }
 
 export type UnfinishedCall = {

@@ -36,7 +36,7 @@ export type SettleMarks = (message: ToolMessage, reported: Marks) => Marks
 export type ReadingRun = {
   readonly id: string
   readonly authority: Authority
-  /** What its model has read, as it was stored. The array may grow. */
+  /** The entries that its model has read, as they were stored. The array may grow. */
   readonly read: readonly ReadEntry[]
 }
 

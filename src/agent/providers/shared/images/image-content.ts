@@ -28,7 +28,7 @@ export function toImageContent({ mediaType, data }: ImagePart, maxBytes: number)
 /** So many characters of base64 have the bytes that tell a format. */
 const headChars = 32
 
-/** What a client says about an image may be wrong, and a provider refuses the whole request then. */
+/** The type that a client names for an image may be wrong, and a provider refuses the whole request then. */
 function readType(given: string, data: string): string {
   try {
     return detectMediaType(decodeBase64Bytes(data.slice(0, headChars)))?.mime ?? given
