@@ -3,7 +3,7 @@ import { spawn } from 'node:child_process'
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { countsOf, lineOf } from './lib/counts.mjs'
+import { countsOf, failuresOf, lineOf } from './lib/counts.mjs'
 import { root } from './lib/root.mjs'
 
 const folder = mkdtempSync(join(tmpdir(), 'talaria-test-'))
@@ -25,9 +25,11 @@ async function testAll(filter) {
     run(process.execPath, [vitest, 'run', ...reporters, ...filter]),
   ])
   process.stdout.write(checked.text)
-  const counts = existsSync(reportFile)
-    ? countsOf(JSON.parse(readFileSync(reportFile, 'utf8')))
-    : { passed: 0, failed: 1, skipped: 0 }
+  const report = existsSync(reportFile) && JSON.parse(readFileSync(reportFile, 'utf8'))
+  const counts = report ? countsOf(report) : { passed: 0, failed: 1, skipped: 0 }
+  // Again behind the output of the checks, because a service may keep only the end of a log.
+  for (const line of report ? failuresOf(report) : []) console.log(line.replace(`${root}/`, ''))
+  if (checked.code !== 0) console.log('FAILED npm run check')
   counts[built === 0 && checked.code === 0 ? 'passed' : 'failed']++
   // An error outside of any test makes vitest fail while every test passes.
   if (tested !== 0 && counts.failed === 0) counts.failed++

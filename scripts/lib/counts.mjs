@@ -10,3 +10,12 @@ export function countsOf(report) {
 }
 
 export const lineOf = ({ passed, failed, skipped }) => `${passed} passed, ${failed} failed, ${skipped} skipped`
+
+/** The names of failed tests, and the files that could not be loaded, each as one line. */
+export function failuresOf(report) {
+  return (report.testResults ?? []).flatMap(({ name, status, assertionResults }) => {
+    const failed = assertionResults.filter((test) => test.status === 'failed')
+    if (status === 'failed' && !failed.length) return [`FAILED ${name}`]
+    return failed.map(({ ancestorTitles, title }) => `FAILED ${name}: ${[...ancestorTitles, title].join(' > ')}`)
+  })
+}

@@ -123,7 +123,8 @@ describe.skipIf(chromium === undefined)('the site in Chromium', () => {
       expect(box.height).toBeGreaterThanOrEqual(40)
       await link.click()
       await small.getByRole('heading', { level: 1, name: 'Providers' }).waitFor()
-      expect(await link.isVisible()).toBe(false)
+      // The style may come after the heading.
+      await link.waitFor({ state: 'hidden' })
       expect(await small.evaluate('document.documentElement.scrollWidth')).toBe(320)
       await small.setViewportSize({ width: 1200, height: 800 })
       expect(await link.isVisible()).toBe(true)

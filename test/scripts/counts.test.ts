@@ -1,7 +1,7 @@
 /** Tests the sum in the last line of `npm test`. */
 
 import { describe, expect, it } from 'vitest'
-import { countsOf, lineOf } from '../../scripts/lib/counts.mjs'
+import { countsOf, failuresOf, lineOf } from '../../scripts/lib/counts.mjs'
 
 const report = (fields: object) => ({
   numPassedTests: 5,
@@ -24,5 +24,20 @@ describe('the last line of npm test', () => {
       { status: 'passed', assertionResults: [{ status: 'passed' }] },
     ]
     expect(countsOf(report({ numFailedTests: 1, testResults })).failed).toBe(2)
+  })
+
+  it('comes after the names of what failed', () => {
+    const testResults = [
+      { name: 'a.test.ts', status: 'failed', assertionResults: [] },
+      {
+        name: 'b.test.ts',
+        status: 'failed',
+        assertionResults: [
+          { status: 'failed', ancestorTitles: ['the door'], title: 'opens' },
+          { status: 'passed', ancestorTitles: ['the door'], title: 'closes' },
+        ],
+      },
+    ]
+    expect(failuresOf({ testResults })).toEqual(['FAILED a.test.ts', 'FAILED b.test.ts: the door > opens'])
   })
 })
