@@ -5,7 +5,7 @@
 // with values that no run has tried, turns during deployments, tenants in several databases, an upgrade and a rollback, the crash matrix, and
 // random kills of a real server. Takes minutes. The last line is the sum.
 import { spawn } from 'node:child_process'
-import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
@@ -55,20 +55,14 @@ function longTests() {
   return { name: 'long tests of the server', env: { TALARIA_LONG: 'all' }, args }
 }
 
-/** Tables of which `npm test` runs some rows. */
+/** The files of which `npm test` runs some rows: those that ask whether the run is long. */
 function longTables() {
-  const files = [
-    'test/scripts/regex-cost',
-    'test/scripts/bash-corpus',
-    'test/scripts/local-browser',
-    'test/backends/browser',
-    'test/backends/isolate/programs',
-    'test/backends/virtual/bounds',
-    'test/durable/chaos',
-    'test/durable/tenant/spending-cap',
-    'test/worker/contributions',
-  ]
-  return { name: 'long tables', env: { TALARIA_LONG: 'all' }, args: files }
+  const elsewhere = /^(?:e2e|chaos|support)\/|^backends\/(?:cloudflare|daytona|e2b|vercel)\//
+  const files = readdirSync(join(root, 'test'), { recursive: true })
+    .map((name) => name.replaceAll('\\', '/'))
+    .filter((name) => name.endsWith('.test.ts') && !elsewhere.test(name))
+    .filter((name) => /\/support\/long\.ts'/.test(readFileSync(join(root, 'test', name), 'utf8')))
+  return { name: 'long tables', env: { TALARIA_LONG: 'all' }, args: files.map((name) => `test/${name}`) }
 }
 
 function treesOfSubagents(trees, seed) {

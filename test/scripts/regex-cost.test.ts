@@ -49,14 +49,14 @@ function listUnits(source: string): readonly string[] {
     .replace(/\\(.)/g, '$1')
   const runs = plain.match(/[^\uE000()[\]{}|*+?^$]{1,30}/g) ?? []
   const characters = [...runs.join('')].filter((character) => character !== '\uE000')
-  return [...new Set([...runs, ...characters])].slice(0, 45)
+  return [...new Set([...runs, ...characters])].slice(0, isLong ? 45 : 20)
 }
 
 function* listAttacks(source: string, size: number): Generator<string> {
   const repeat = (unit: string) => unit.repeat(Math.ceil(size / unit.length)).slice(0, size)
   const units = listUnits(source)
   for (const unit of new Set([...units, ...fillers])) yield repeat(unit)
-  const lead = units.slice(0, 8)
+  const lead = units.slice(0, isLong ? 8 : 4)
   for (const unit of lead)
     for (const filler of 'a0 \n-"/.') {
       yield unit + repeat(filler)

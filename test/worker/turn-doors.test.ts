@@ -7,16 +7,9 @@ import { jobTenant } from '../durable/tenant/jobs/support.ts'
 import { bert, createChat, receiveMessage } from '../support/chat.ts'
 import { vendors } from '../support/media-vendors.ts'
 import { type ChatMessage, model, type Model, says, until } from '../support/scripted-model.ts'
-import {
-  hiddenText,
-  obedient,
-  order,
-  type TurnDoor,
-  turnDoors,
-  type TurnPrincipal,
-  turnPrincipals,
-} from '../support/turn-doors.ts'
+import { hiddenText, obedient, order, type TurnDoor, turnDoors, type TurnPrincipal } from '../support/turn-doors.ts'
 import { applyMigrations, call, newSession, newTenant, request } from './client.ts'
+import { firstRows } from '../support/long.ts'
 
 beforeAll(applyMigrations)
 afterAll(() => replaceClock())
@@ -131,10 +124,23 @@ async function approve({ key, write }: World): Promise<boolean> {
 const resultsOf = (world: World, before: number): readonly string[] =>
   readSince(world, before).flatMap(({ role, content }) => (role === 'tool' ? [String(content)] : []))
 
-it.each(turnPrincipals)('a %s passes the doors that are open for it', { timeout: 180_000 }, async (principal) => {
-  const world = await createWorld(principal)
-  const passed: string[] = []
-  for (const [name, door] of Object.entries(turnDoors)) if (await passes(door, principal, world)) passed.push(name)
-  const open = Object.entries(turnDoors).filter((entry) => entry[1].open.includes(principal))
-  expect(passed).toEqual(open.map(([name]) => name))
-})
+// Those whose words count least come first.
+const principals = [
+  'chat guest',
+  'webhook sender',
+  'child',
+  'job',
+  'chat admin',
+] as const satisfies readonly TurnPrincipal[]
+
+it.each(firstRows(2, principals))(
+  'a %s passes the doors that are open for it',
+  { timeout: 180_000 },
+  async (principal) => {
+    const world = await createWorld(principal)
+    const passed: string[] = []
+    for (const [name, door] of Object.entries(turnDoors)) if (await passes(door, principal, world)) passed.push(name)
+    const open = Object.entries(turnDoors).filter((entry) => entry[1].open.includes(principal))
+    expect(passed).toEqual(open.map(([name]) => name))
+  },
+)

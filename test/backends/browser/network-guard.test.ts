@@ -22,7 +22,7 @@ it.each([
   expect(checkBrowserAddress(url)).toBeDefined()
 })
 
-describe.each(chromiums)('the network of a page in %s', (path) => {
+describe.each(firstRows(1, chromiums))('the network of a page in %s', (path) => {
   let browser: Chromium
   let site: Site
   let session: BrowserSession

@@ -5,6 +5,7 @@ import type { OfficeAnswer, OfficeFormat } from '#agent/core/media/document.ts'
 import { openOffice } from '#backends/office/office.ts'
 import { bindings, inWorkspace } from '../support/workspace.ts'
 import { zip } from '../support/zip.ts'
+import { firstRows } from '#test/support/long.ts'
 
 await import('#backends/office/inside/in-process.ts')
 
@@ -55,10 +56,12 @@ async function shortestWait(first: number, again: () => Promise<{ readonly longe
 
 const textOf = (answer: OfficeAnswer | undefined) => (answer && 'text' in answer ? answer.text : '')
 
-describe.each([
+const ways = [
   ['in an isolate', bindings.LOADER],
   ['without a loader', undefined],
-])('a document %s', { timeout: 90_000 }, (_, loader) => {
+] as const
+
+describe.each(firstRows(1, ways))('a document %s', { timeout: 90_000 }, (_, loader) => {
   it('that names one sheet 200 times is read once', async () => {
     const rows = `<row>${cell('x')}</row>`.repeat(4_000)
     const { answer, longestMs, size } = await read(

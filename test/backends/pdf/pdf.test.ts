@@ -6,6 +6,7 @@ import { openDocuments } from '#backends/pdf/pdf.ts'
 import { countLoader } from '../../support/billed-requests.ts'
 import { lines, packed, pdfWith } from '../support/pdf.ts'
 import { bindings } from '../support/workspace.ts'
+import { firstRows } from '#test/support/long.ts'
 
 // Loads the reader in advance, so that its time does not count for the first test.
 await import('#backends/pdf/inside/in-process.ts')
@@ -46,7 +47,7 @@ const ways = [
   ['the object itself', { owner: 'test' }],
 ] as const
 
-describe.each(ways)('in %s', (_, options) => {
+describe.each(firstRows(1, ways))('in %s', (_, options) => {
   const { pdf } = openDocuments(options)
 
   it('the text of each page is read, line by line', async () => {

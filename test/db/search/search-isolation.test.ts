@@ -4,6 +4,7 @@ import * as fc from 'fast-check'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { createD1History } from '#db/history.ts'
 import { applyMigrations, createPage, createRecord, database, newTenant, noonMs } from '../fixtures.ts'
+import { isLong } from '#test/support/long.ts'
 
 beforeAll(applyMigrations)
 
@@ -82,7 +83,7 @@ describe('with and without any rows of others', () => {
       expect(await answer(among)).toEqual(expected)
     }
     await fc.assert(fc.asyncProperty(corpus, othersCorpus, fc.array(query, { minLength: 1, maxLength: 3 }), check), {
-      numRuns: 15,
+      numRuns: isLong ? 15 : 6,
     })
   }, 60_000)
 })
