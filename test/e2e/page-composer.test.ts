@@ -250,6 +250,19 @@ describe.skipIf(chromium === undefined)('the composer', () => {
     await composer().fill('')
   })
 
+  it('names a picture that is broken, and keeps the files beside it', async () => {
+    await page.goto(`${origin}/#/chat`)
+    await composer().fill('')
+    await page.locator('input[type=file]').setInputFiles([
+      { name: 'broken.png', mimeType: 'image/png', buffer: Buffer.from('no picture') },
+      { name: 'whole.txt', mimeType: 'text/plain', buffer: Buffer.from('words') },
+    ])
+    await page.getByText('broken.png: The file cannot be read.').waitFor()
+    await page.locator('.attachments .chip', { hasText: 'whole.txt' }).waitFor()
+    expect(await page.locator('.attachments .chip').count()).toBe(1)
+    await page.getByRole('button', { name: 'Remove: whole.txt' }).click()
+  })
+
   it('refuses a file above 10 MB before anything of it leaves, and deletes a removed one', async () => {
     const id = await client.newSession()
     await open(id)

@@ -61,7 +61,11 @@ export function checkSize({ name, size, type }: File): boolean {
 export async function attach(session: string, files: readonly File[]): Promise<void> {
   const read = files.filter((file) => !needsUpload(file))
   for (const file of files) if (needsUpload(file)) startUpload(session, file).catch(showError)
-  for (const one of await Promise.all(read.map(readAttachment))) add(session, one)
+  const settled = await Promise.allSettled(read.map(readAttachment))
+  // One that cannot be read does not keep the others.
+  for (const one of settled)
+    if (one.status === 'fulfilled') add(session, one.value)
+    else showError(one.reason)
 }
 
 export function detach(session: string, one: Attached): void {
@@ -147,7 +151,9 @@ const toDataUrl = (blob: Blob): Promise<string> =>
   })
 
 async function shrink(file: File): Promise<Blob> {
-  const picture = await createImageBitmap(file)
+  const picture = await createImageBitmap(file).catch((cause: unknown) => {
+    throw new Error(`${file.name}: ${t('unreadable')}`, { cause })
+  })
   const scale = maxSide / Math.max(picture.width, picture.height)
   if (scale >= 1 || file.type === 'image/gif') return file
   const canvas = new OffscreenCanvas(Math.round(picture.width * scale), Math.round(picture.height * scale))

@@ -7,7 +7,7 @@ import { withDeadline } from '#durable/platform/timeout.ts'
 import type { Session } from '../session.ts'
 import { type FileResult, workspaceFiles } from './files.ts'
 
-type DocumentFormat = OfficeFormat | 'pdf'
+export type DocumentFormat = OfficeFormat | 'pdf'
 
 const extractTimeoutMs = 60_000
 

@@ -3,9 +3,11 @@
 import { decodeBase64Bytes } from '#agent/core/base64.ts'
 import { log } from '#agent/core/log.ts'
 import { BackendError } from '#agent/core/backend.ts'
-import type { ImagePart, Message, TextPart, UnreadFile } from '#agent/core/message.ts'
+import { detectMediaType } from '#agent/core/media/detect-media-type.ts'
+import type { ImagePart, Message, Pdf, TextPart, UnreadFile } from '#agent/core/message.ts'
 import type { RequestedOptions } from '#agent/core/turn-options.ts'
 import type { Session } from '../session.ts'
+import type { FileContents } from './file-contents.ts'
 import { blobPrefix } from '#durable/platform/addresses.ts'
 
 /** The path is the same for a repeat of the request. */
@@ -50,42 +52,64 @@ export async function readFiles<M extends Message>(
       continue
     }
     const names: TextPart[] = []
-    const texts: TextPart[] = []
+    const found: (TextPart | ImagePart)[] = []
     for (const part of message.content.filter(isUnread)) {
-      const file = await placeFile(session, { runId, n: n++, file: part.unread }, blobs)
-      const text = file.bytes && (await contents.render({ ...file, bytes: file.bytes }))
-      const sent = await contents.keep(part, text?.pdf)
-      names.push({ type: 'text', text: `\n[Attached file: ${file.path} (${file.mediaType})]`, ...(sent && { sent }) })
-      if (text) texts.push({ ...text, sent: 'contents' })
+      const path = pathOfFile(runId, part.unread, n++)
+      const { mediaType, parts, pdf } = await readFile(session, { path, file: part.unread }, { contents, blobs })
+      const sent = await contents.keep(part, pdf)
+      names.push({ type: 'text', text: `\n[Attached file: ${path} (${mediaType})]`, ...(sent && { sent }) })
+      found.push(...parts.map((one) => ({ ...one, sent: 'contents' as const })))
     }
     const words = message.content.filter((part) => !isUnread(part))
-    read.push({ ...message, content: [...words, ...names, ...texts] })
+    read.push({ ...message, content: [...words, ...names, ...found] })
   }
   return read.toReversed()
 }
 
-type PlacedFile = { readonly runId: string; readonly n: number; readonly file: UnreadFile }
-
-async function placeFile(session: Session, { runId, n, file }: PlacedFile, blobs: R2Bucket | undefined) {
-  const bytes = await readUnread(session.tenantId, file, blobs)
-  const path = pathOfFile(runId, file, n)
-  if (bytes) await writeIncomingFiles(session, [{ path, bytes }])
-  return { path, mediaType: file.mediaType, bytes }
+type GivenFile = { readonly path: string; readonly file: UnreadFile }
+type FileReader = { readonly contents: FileContents; readonly blobs: R2Bucket | undefined }
+type ReadFile = {
+  readonly mediaType: string
+  readonly parts: readonly (TextPart | ImagePart)[]
+  readonly pdf?: Pdf | undefined
 }
 
-/** A file that cannot be written is logged; the agent finds it missing. */
-export async function writeIncomingFiles(
+/** Writes a file into the workspace, and returns what its message shows of it. */
+async function readFile(
   session: Session,
-  files: readonly { readonly path: string; readonly bytes: Uint8Array }[],
-): Promise<void> {
+  { path, file }: GivenFile,
+  { contents, blobs }: FileReader,
+): Promise<ReadFile> {
+  const bytes = await readUnread(session.tenantId, file, blobs)
+  if (!bytes)
+    return { mediaType: file.mediaType, parts: [contents.note(path, ' is not stored any more. Ask for it again.')] }
+  const mediaType = typeOfBytes(bytes, file.mediaType)
+  const unwritten = await writeIncomingFile(session, path, bytes)
+  const rendered = await contents.render({ path, mediaType, bytes })
+  const parts = unwritten === undefined ? [rendered] : [rendered, contents.note(path, unwritten)]
+  return { mediaType, parts, pdf: rendered.type === 'text' ? rendered.pdf : undefined }
+}
+
+/** The bytes decide. Only sound stays sound in a container that also holds films. */
+export function typeOfBytes(bytes: Uint8Array, named: string): string {
+  const detected = detectMediaType(bytes)?.mime ?? named
+  return named.startsWith('audio/') && detected.startsWith('video/') ? named : detected
+}
+
+/** Undefined for a file that was written, else words that follow its name. */
+export async function writeIncomingFile(
+  session: Session,
+  path: string,
+  bytes: Uint8Array,
+): Promise<string | undefined> {
   const { userFiles, resolve } = session.toolRuntime.backend
-  for (const { path, bytes } of files) {
-    try {
-      await userFiles.write(resolve(path), bytes)
-    } catch (error) {
-      if (!(error instanceof BackendError)) throw error
-      log.warn('workspace.file_unwritten', 'A file of a message could not be written.', { error })
-    }
+  try {
+    await userFiles.write(resolve(path), bytes)
+    return undefined
+  } catch (error) {
+    if (!(error instanceof BackendError)) throw error
+    log.warn('workspace.file_unwritten', 'A file of a message could not be written.', { error })
+    return ` is not in the workspace, because it could not be written: ${error.message}`
   }
 }
 
