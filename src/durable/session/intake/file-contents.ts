@@ -147,5 +147,5 @@ const explainUnsaid = (said: VoiceText): string => {
   if (said.kind === 'text') return ' is a recording in which nothing is said.'
   return said.reason === 'not_configured'
     ? ' is a recording. What is said in it cannot be transcribed here: no transcriber is configured. Ask for it as text.'
-    : ` is a recording. What is said in it could not be transcribed: ${said.error}`
+    : ` is a recording. What is said in it could not be transcribed: ${said.error} Ask for it as text, or for another recording.`
 }
