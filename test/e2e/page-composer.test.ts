@@ -263,6 +263,17 @@ describe.skipIf(chromium === undefined)('the composer', () => {
     await page.getByRole('button', { name: 'Remove: whole.txt' }).click()
   })
 
+  it('sends a recording in the message, where its words are read, and not as a large file', async () => {
+    const sent: string[] = []
+    page.on('request', (request) => request.method() === 'PUT' && sent.push(request.url()))
+    await page.goto(`${origin}/#/chat`)
+    const talk = { name: 'talk.mp3', mimeType: 'audio/mpeg', buffer: Buffer.alloc(1_500_000, 1) }
+    await page.locator('input[type=file]').setInputFiles([talk])
+    await page.locator('.attachments .chip', { hasText: 'talk.mp3' }).waitFor()
+    expect(sent).toEqual([])
+    await page.getByRole('button', { name: 'Remove: talk.mp3' }).click()
+  })
+
   it('refuses a file above 10 MB before anything of it leaves, and deletes a removed one', async () => {
     const id = await client.newSession()
     await open(id)

@@ -48,8 +48,11 @@ export const setAttached = (session: string, list: readonly Attached[]): void =>
 const add = (session: string, one: Attached): void => setAttached(session, [...listAttached(session), one])
 
 export const isUploading = (one: Attached): boolean => one.type === 'upload' && one.path === undefined
-export const needsUpload = ({ size, type }: File): boolean =>
-  can('write') && !pictures.has(type) && size > maxUnwatchedBytes
+/** What is said in a recording is only read when it comes in the message. */
+export const needsUpload = ({ size, type }: File): boolean => {
+  const most = /^(?:audio|video)\//.test(type) ? maxInlineBytes : maxUnwatchedBytes
+  return can('write') && !pictures.has(type) && size > most
+}
 
 /** Refuses what is too large before anything of it is sent. */
 export function checkSize({ name, size, type }: File): boolean {

@@ -1,5 +1,6 @@
 /** Explains why a file has no text here: it is protected by a password, or of a format without a reader. */
 
+import { type DetectedType, detectMediaType } from '#agent/core/media/detect-media-type.ts'
 import { listArchiveEntries, toLatin } from './archive-entries.ts'
 
 const compoundSignature = '\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1'
@@ -63,8 +64,15 @@ export function explainBinary(bytes: Uint8Array): string {
   if (head.startsWith(tarMark, tarMarkAt)) return ' is a tar archive. Unpack it with terminal: tar -xf.'
   const archive = archives.find(([signature]) => head.startsWith(signature))
   if (archive) return ` is ${archive[1]}. ${archive[2]}`
+  const media = detectMediaType(bytes)
+  if (media) return explainMedia(media)
   return explainUnread(bytes) ?? ' is binary. Inspect it with terminal: file, xxd, strings. Or ask for it as text.'
 }
+
+const explainMedia = ({ mime, extension }: DetectedType): string =>
+  mime.startsWith('image/')
+    ? ` is a picture of the type ${mime}. Copy it to a name that ends with .${extension} and read that.`
+    : ` is a recording of the type ${mime}. Its words are read only when it comes with a message: ask for it in one, or as text.`
 
 const maxNames = 40
 const maxNameChars = 100

@@ -82,6 +82,12 @@ describe('explainBinary', () => {
     ['an xz archive', bytesOf('\xfd7zXZ\0\0'), /xz archive.*\.zip/],
     ['an old document', compound('Workbook'), /Old Excel files/],
     ['nothing', new Uint8Array(), /is empty/],
+    ['sound', bytesOf('ID3\x04\0\0'), /recording of the type audio\/mpeg.*with a message/],
+    [
+      'a picture without an ending',
+      bytesOf('\x89PNG\r\n\x1a\n\0'),
+      /picture of the type image\/png\. Copy it to .*\.png/,
+    ],
     ['other bytes', bytesOf('\0\x01\x02'), /binary.*as text/],
   ])('says what can be done with %s', (_, bytes, reason) => {
     expect(explainBinary(bytes)).toMatch(reason)
