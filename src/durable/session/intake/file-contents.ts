@@ -5,8 +5,12 @@
 
 import { decodePlainText } from '#agent/core/plain-text.ts'
 import { decodeCodePage } from '#agent/core/code-pages.ts'
-import { encodeBase64Bytes } from '#agent/core/base64.ts'
-import type { ImagePart, Pdf, SentFile, TextPart } from '#agent/core/message.ts'
+import { BackendError } from '#agent/core/backend.ts'
+import { decodeBase64Bytes, encodeBase64Bytes } from '#agent/core/base64.ts'
+import { log } from '#agent/core/log.ts'
+import { detectMediaType } from '#agent/core/media/detect-media-type.ts'
+import type { ImagePart, Pdf, SentFile, TextPart, UnreadFile } from '#agent/core/message.ts'
+import { blobPrefix } from '#durable/platform/addresses.ts'
 import { attachmentPrefix, storeData, storeImages } from '#durable/workspace/attachments.ts'
 import { storePdf } from '#durable/workspace/pdfs.ts'
 import type { VoiceText } from '#durable/turn/media/transcribe-sound.ts'
@@ -31,6 +35,12 @@ const shownImages: ReadonlySet<string> = new Set(['image/png', 'image/jpeg', 'im
 
 /** `pages`: of a PDF that a model may read as such. `note`: words behind "It", which say why there is no text. */
 type FileText = { readonly text: string; readonly pages?: number } | { readonly note: string; readonly pages?: number }
+
+type ReadFile = {
+  readonly mediaType: string
+  readonly parts: readonly (TextPart | ImagePart)[]
+  readonly pdf?: Pdf | undefined
+}
 
 /** Adds up what the files of one message have used of the budget. */
 export class FileContents {
@@ -61,6 +71,44 @@ export class FileContents {
   /** `words`: behind "It". Notes are short and not part of the budget. */
   note(path: string, words: string): TextPart {
     return { type: 'text', text: `\n[${path} contains:]\n(It${words})\n[End of ${path}]` }
+  }
+
+  /** Writes a file into the workspace, and returns what its message shows of it. */
+  async read(path: string, file: UnreadFile): Promise<ReadFile> {
+    const bytes = await this.#readBytes(file)
+    if (!bytes)
+      return { mediaType: file.mediaType, parts: [this.note(path, ' is not stored any more. Ask for it again.')] }
+    const mediaType = this.typeOf(bytes, file.mediaType)
+    const unwritten = await this.write(path, bytes)
+    const rendered = await this.render({ path, mediaType, bytes })
+    const parts = unwritten ? [rendered, unwritten] : [rendered]
+    return { mediaType, parts, pdf: rendered.type === 'text' ? rendered.pdf : undefined }
+  }
+
+  /** Undefined for a file that was written, else a note. */
+  async write(path: string, bytes: Uint8Array): Promise<TextPart | undefined> {
+    const { userFiles, resolve } = this.#session.toolRuntime.backend
+    try {
+      await userFiles.write(resolve(path), bytes)
+      return undefined
+    } catch (error) {
+      if (!(error instanceof BackendError)) throw error
+      log.warn('workspace.file_unwritten', 'A file of a message could not be written.', { error })
+      return this.note(path, ` is not in the workspace, because it could not be written: ${error.message}`)
+    }
+  }
+
+  /** The bytes decide. Only sound stays sound in a container that also holds films. */
+  typeOf(bytes: Uint8Array, named: string): string {
+    const detected = detectMediaType(bytes)?.mime ?? named
+    return named.startsWith('audio/') && detected.startsWith('video/') ? named : detected
+  }
+
+  async #readBytes({ content }: UnreadFile): Promise<Uint8Array<ArrayBuffer> | undefined> {
+    if (content.kind === 'base64') return decodeBase64Bytes(content.data)
+    if (!content.key.startsWith(blobPrefix(this.#session.tenantId))) return undefined
+    const object = await this.#blobs?.get(content.key)
+    return object ? new Uint8Array(await object.arrayBuffer()) : undefined
   }
 
   get #prefix(): string {

@@ -28,7 +28,8 @@ import { isResetDue, type ResetPolicy } from '#agent/schedule/session-reset.ts'
 import { beginConversation } from '#durable/storage/conversation-span.ts'
 import { isUnused } from '../core/self-start-timer.ts'
 import type { FetchedMedia } from '#channels/channel.ts'
-import { pathOfFile, typeOfBytes, writeIncomingFile } from './incoming-files.ts'
+import type { FileContents } from './file-contents.ts'
+import { pathOfFile } from './incoming-files.ts'
 
 /** The message of a person in a chat, as the worker submits it to a session. */
 export type InboundSubmission = {
@@ -337,20 +338,20 @@ async function receiveFiles(
   const addNote = (text: string) => void parts.push({ type: 'text', text })
   for (const [n, reference] of media.slice(0, maxFiles).entries()) {
     const fetched = await session.chatOutbox.media.fetch(origin, reference)
-    const file = fetched.kind === 'fetched' ? describeFile(reference, fetched) : undefined
+    const file = fetched.kind === 'fetched' ? describeFile(contents, reference, fetched) : undefined
     if (!file) {
       addNote(reportUnread(session, reference, fetched))
       continue
     }
     const path = pathOfFile(runId, file, n)
     if (isOfOthers(reference)) session.toolRuntime.fileMarks.set(session.toolRuntime.backend.resolve(path), allMarks)
-    const unwritten = await writeIncomingFile(session, path, file.bytes)
+    const unwritten = await contents.write(path, file.bytes)
     const said = reference.kind === 'voice' ? await renderTranscript(session, file) : ''
     addNote(
       `\n[${reference.isQuoted ? 'File of the message replied to' : 'Attached file'}: ${path} (${file.mediaType})]${said}`,
     )
     if (!said) parts.push(await contents.render({ ...file, path }))
-    if (unwritten !== undefined) parts.push(contents.note(path, unwritten))
+    if (unwritten) parts.push(unwritten)
   }
   if (media.length > maxFiles) addNote(`\n[${media.length - maxFiles} more files were left out]`)
   return { parts, isForeign: media.some(isOfOthers) }
@@ -372,10 +373,11 @@ const extensions: Readonly<Record<MediaReference['kind'], string>> = {
 
 /** The type of images is that of their bytes: platforms and people name others. */
 function describeFile(
+  contents: FileContents,
   { kind, name, mime }: MediaReference,
   fetched: Extract<FetchedMedia, { kind: 'fetched' }>,
 ): ReceivedFile {
-  const mediaType = typeOfBytes(fetched.bytes, fetched.mime ?? mime ?? 'application/octet-stream')
+  const mediaType = contents.typeOf(fetched.bytes, fetched.mime ?? mime ?? 'application/octet-stream')
   return {
     name: name ?? fetched.name ?? extensions[kind],
     mediaType: /^[\w.+-]{1,60}\/[\w.+-]{1,80}$/.test(mediaType) ? mediaType : 'application/octet-stream',
