@@ -18,13 +18,14 @@ export const commands = {
     load: () => import('./commands/screen.mjs'),
   },
   chat: {
-    usage: 'chat [-s SESSION | --last] [-m MODEL] [--mode queue|steer|interrupt] [TEXT | -]',
+    usage: 'chat [-s SESSION | --last] [-m MODEL] [--mode queue|steer|interrupt] [-f FILE]… [TEXT | -]',
     says: 'talk to the agent; without a text line by line',
     options: {
       session,
       last: flag,
       model: { ...text, short: 'm' },
       mode: text,
+      file: { ...text, short: 'f', multiple: true },
       final: flag,
     },
     load: () => import('./commands/chat.mjs'),

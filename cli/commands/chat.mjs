@@ -1,33 +1,48 @@
-/** `talaria chat`: sends one message, also from standard input, or talks line by line. `-z` prints the answer alone. */
+/**
+ * `talaria chat`: sends one message, also from standard input, or talks line by line. `-z` prints the answer alone. Files go
+ * with it by an option: text that another program has written must not choose files of this computer.
+ */
 
 import { createInterface } from 'node:readline'
 import { askPerson } from '../ask.mjs'
+import { findMentioned, readAttachments } from '../attach-files.mjs'
 import { createClient } from '../client.mjs'
 import { requireConfig } from '../config.mjs'
 import { exits, UsageError } from '../exits.mjs'
 import { chatAndFollow } from '../follow.mjs'
-import { note } from '../output.mjs'
+import { note, plain } from '../output.mjs'
 
 export async function run({ options, words, usage }) {
   const client = createClient(requireConfig())
+  const files = readAttachments(options.file ?? [])
   const text = await readText(words, options, usage)
   if (options.session && options.last) throw new UsageError(`talaria ${usage}`)
   const session = await findSession(client, options)
   const { model, mode } = options
   const body = { ...(model && { model }), ...(mode && { mode }) }
   const way = { session, show: viewOf(options), ask: hasPerson(options) ? askPerson : undefined }
-  const send = (input) => chatAndFollow(client, { ...way, body: { ...body, input } })
-  if (text.trim()) return send(text)
+  const send = (input, attachments) =>
+    chatAndFollow(client, { ...way, body: { ...body, input, ...(attachments.length && { attachments }) } })
+  if (text.trim() || (files.length && !process.stdin.isTTY)) {
+    hintAtFiles(text, options)
+    return send(text, files)
+  }
   note(`Session ${session}. An empty line ends.`)
-  return talk(send)
+  return talk(send, files)
+}
+
+/** The full-screen chat sends files that the text names by @, so somebody may expect it here. */
+function hintAtFiles(text, { file = [] }) {
+  for (const path of findMentioned(text, new Set(file))) note(`· ${plain(path)} stays here; -f ${plain(path)} sends it`)
 }
 
 /** Without words, input that no person types is one message. Empty: a person talks line by line. */
-async function readText(words, { final }, usage) {
+async function readText(words, { final, file = [] }, usage) {
   const isPiped = words[0] === '-' || (!words.length && !process.stdin.isTTY)
   const text = isPiped ? await readInput() : words.join(' ')
-  if (final && !text.trim()) throw new UsageError('talaria -z TEXT, or a text on standard input')
-  if (isPiped && !text.trim()) throw new UsageError(`There is no text on standard input.\n\ntalaria ${usage}`)
+  if (text.trim() || file.length) return text
+  if (final) throw new UsageError('talaria -z [-f FILE]… TEXT, or a text on standard input')
+  if (isPiped) throw new UsageError(`There is no text on standard input.\n\ntalaria ${usage}`)
   return text
 }
 
@@ -48,13 +63,15 @@ async function findSession(client, { session, last, model }) {
   return newest.id
 }
 
-/** Each line is one message. The exit code is that of the last run. */
-async function talk(send) {
+/** Each line is one message. The files go with the first one. The exit code is that of the last run. */
+async function talk(send, files) {
   let code = exits.done
+  let left = files
   for (;;) {
     const line = await readLine()
     if (!line?.trim()) return code
-    code = await send(line)
+    code = await send(line, [...left, ...readAttachments(findMentioned(line))])
+    left = []
   }
 }
 

@@ -1,9 +1,10 @@
 /** `talaria` alone on a terminal: a full-screen chat with Markdown, calls, approvals by key, history, files and resume. */
 
-import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
-import { basename, dirname, join } from 'node:path'
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
 import { emitKeypressEvents } from 'node:readline'
 import { answerQuestion, decide } from '../ask.mjs'
+import { findMentioned, readAttachments } from '../attach-files.mjs'
 import { createClient, sessionPath } from '../client.mjs'
 import { configPath, requireConfig } from '../config.mjs'
 import { exits, UsageError } from '../exits.mjs'
@@ -14,7 +15,6 @@ import { createTranscript } from '../screen/transcript.mjs'
 
 const frameMs = 40
 const maxHistory = 500
-const maxFileBytes = 5_000_000
 const terminal = { enter: '\u001b[?1049h\u001b[?2004h', leave: '\u001b[?2004l\u001b[?1049l\u001b[?25h' }
 
 export async function run({ options, words, usage }) {
@@ -305,14 +305,8 @@ function listLocal(path) {
 
 /** Files of this computer that the message names by @ go with it. Names of the workspace are only words. */
 async function attachFiles(view, text) {
-  const named = [...text.matchAll(/(?:^|\s)@(\S+)/gu)].map(([, path]) => path)
-  const there = named.length ? new Set(await listWorkspace(view)) : new Set()
-  return [...new Set(named)].flatMap((path) => {
-    const stat = there.has(path) ? undefined : statSync(path, { throwIfNoEntry: false })
-    if (!stat?.isFile()) return []
-    if (stat.size > maxFileBytes) throw new Error(`${path} is larger than 5 MB. Send it with talaria files put.`)
-    return [{ type: 'file', name: basename(path), data: readFileSync(path).toString('base64') }]
-  })
+  if (!findMentioned(text).length) return []
+  return readAttachments(findMentioned(text, new Set(await listWorkspace(view))))
 }
 
 const historyPath = () => join(dirname(configPath()), 'history.json')

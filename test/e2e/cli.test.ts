@@ -75,6 +75,18 @@ it('answers one question on stdout, and streams with its tools on stderr', async
   expect((await run(['sessions', 'rm', id])).code).toBe(1)
 }, 60_000)
 
+it('sends files by an option, and says that a name behind @ is not one', async () => {
+  writeFileSync(join(home, 'tide.txt'), 'high at noon')
+  expect(await run(['-z', '-f', 'tide.txt', '[[say sent]]'])).toMatchObject({ code: 0, out: 'sent\n', err: '' })
+  const [session] = await json<{ id: string }[]>('sessions')
+  const [file] = (await json<{ path: string }[]>('files', 'ls', session?.id ?? '', '-r')).filter(({ path }) =>
+    path.endsWith('/tide.txt'),
+  )
+  expect((await run(['files', 'get', session?.id ?? '', file?.path ?? '', '-'])).out).toBe('high at noon')
+  expect((await run(['-z', '[[say only words]] @tide.txt'])).err).toContain('tide.txt stays here; -f tide.txt sends it')
+  expect(await run(['chat', '-f', 'none.txt', 'x'])).toMatchObject({ code: 2, err: 'There is no file none.txt.\n' })
+}, 60_000)
+
 it('lists models, changes settings and memory, shows skills, finds words, saves and clears sessions', async () => {
   const models = await json<{ id: string }[]>('models', 'ls', 'OpenAI')
   expect(models.length).toBeGreaterThan(0)

@@ -250,6 +250,30 @@ describe.skipIf(chromium === undefined)('the composer', () => {
     await composer().fill('')
   })
 
+  it('names a picture that is broken, and keeps the files beside it', async () => {
+    await page.goto(`${origin}/#/chat`)
+    await composer().fill('')
+    await page.locator('input[type=file]').setInputFiles([
+      { name: 'broken.png', mimeType: 'image/png', buffer: Buffer.from('no picture') },
+      { name: 'whole.txt', mimeType: 'text/plain', buffer: Buffer.from('words') },
+    ])
+    await page.getByText('broken.png: The file cannot be read.').waitFor()
+    await page.locator('.attachments .chip', { hasText: 'whole.txt' }).waitFor()
+    expect(await page.locator('.attachments .chip').count()).toBe(1)
+    await page.getByRole('button', { name: 'Remove: whole.txt' }).click()
+  })
+
+  it('sends a recording in the message, where its words are read, and not as a large file', async () => {
+    const sent: string[] = []
+    page.on('request', (request) => request.method() === 'PUT' && sent.push(request.url()))
+    await page.goto(`${origin}/#/chat`)
+    const talk = { name: 'talk.mp3', mimeType: 'audio/mpeg', buffer: Buffer.alloc(1_500_000, 1) }
+    await page.locator('input[type=file]').setInputFiles([talk])
+    await page.locator('.attachments .chip', { hasText: 'talk.mp3' }).waitFor()
+    expect(sent).toEqual([])
+    await page.getByRole('button', { name: 'Remove: talk.mp3' }).click()
+  })
+
   it('refuses a file above 10 MB before anything of it leaves, and deletes a removed one', async () => {
     const id = await client.newSession()
     await open(id)

@@ -45,6 +45,16 @@ describe('a message that begins with a slash', () => {
     expect(await call('GET', `/api/sessions/${id}/runs/${run.run_id}`)).toMatchObject({ body: { output: run.output } })
   })
 
+  it('says that its files are not read, and keeps those of a message that takes its place', async () => {
+    const { id, scripted } = await sessionWith(says('Read.'))
+    const attachments = [{ type: 'file', name: 'tide.txt', data: btoa('high at noon') }]
+    const begun = await call<Run>('POST', `/api/sessions/${id}/chat`, { body: { input: '/new', attachments } })
+    expect(begun.body.output).toMatch(/A new conversation begins.*The attached file was not read/s)
+    expect((await chat(id, '/new')).output).not.toContain('attached')
+    await call('POST', `/api/sessions/${id}/chat`, { body: { input: '/queue Look.', attachments } })
+    expect(listTexts(scripted.requests[0] as ModelRequest).join()).toMatch(/Look\..*high at noon/s)
+  })
+
   it('is answered in a stream with its text and its end', async () => {
     const { id } = await sessionWith()
     const stream = readEvents(await request('POST', `/api/sessions/${id}/chat/stream`, { body: { input: '/status' } }))

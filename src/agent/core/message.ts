@@ -45,6 +45,8 @@ export type ImagePart = {
   readonly data: string
   /** As a client has sent it, when that is not `auto`. */
   readonly detail?: string
+  /** The image is a file of the message. */
+  readonly sent?: 'contents'
 }
 /** Opaque JSON of one dialect, such as a signature or an encrypted item. It is sent back unchanged to that dialect only. */
 export type ProviderData = { readonly by: string; readonly data: unknown }

@@ -1,5 +1,6 @@
 /** Builds the package of an app for Teams: a zip file with its manifest and two icons. */
 
+import { crc32 } from '#agent/core/crc32.ts'
 import { concatBytes } from '../hmac.ts'
 
 type AppManifest = { readonly botId: string; readonly name: string; readonly origin: string }
@@ -62,15 +63,6 @@ function pngChunk(type: string, data: Uint8Array): readonly number[] {
 const uint32 = (value: number) => [24, 16, 8, 0].map((shift) => (value >>> shift) & 0xff)
 const uint32Le = (value: number) => uint32(value).toReversed()
 const uint16Le = (value: number) => [value & 0xff, (value >>> 8) & 0xff]
-
-function crc32(bytes: Uint8Array): number {
-  let crc = 0xffffffff
-  for (const byte of bytes) {
-    crc ^= byte
-    for (let bit = 0; bit < 8; bit++) crc = (crc >>> 1) ^ (crc & 1 ? 0xedb88320 : 0)
-  }
-  return ~crc >>> 0
-}
 
 /** 1 January 1980, the first day that a zip file can name. */
 const zipDate = [0, 0, 0x21, 0]

@@ -6,7 +6,7 @@
 import { hasScope } from '#agent/core/permission/authority.ts'
 import type { ChatAuthor, ChatOrigin, ReplyHandle, SendOutcome } from '#agent/core/delivery.ts'
 import type { SessionEvent } from '#agent/core/event.ts'
-import type { ImagePart, MessageSource } from '#agent/core/message.ts'
+import type { MessageSource } from '#agent/core/message.ts'
 import { isSuspended, type Stage } from '#agent/core/turn.ts'
 import { commandPrefixOf } from '#channels/command-prefix.ts'
 import { isSilent } from '#agent/schedule/job/answer.ts'
@@ -21,7 +21,6 @@ import { personRequests } from '#durable/turn/pending-requests.ts'
 import { clock } from '#durable/platform/clock.ts'
 import type { MediaReference } from '#agent/core/media/media-reference.ts'
 import type { FetchedMedia } from '#channels/channel.ts'
-import { attachmentPrefix, canStore, storeImages } from '#durable/workspace/attachments.ts'
 import { findAttachmentProblem } from '#durable/turn/judge-attachment.ts'
 import type { TurnSession } from '#durable/turn/turn-session.ts'
 
@@ -367,15 +366,6 @@ export class InboundMedia {
     if (!media.some(({ isCarried }) => isCarried)) return
     const { deleteCarriedFiles } = await import('./carried-files.ts')
     await deleteCarriedFiles(this.#options.env.BLOBS, this.#options, media)
-  }
-
-  /** Undefined when the image is too large to be stored. */
-  async storeImage(image: ImagePart): Promise<ImagePart | undefined> {
-    const { env, tenantId, sessionId } = this.#options
-    const message = { role: 'user', content: [image] } as const
-    if (!canStore(message, env.BLOBS)) return undefined
-    const { content } = await storeImages(message, env.BLOBS, attachmentPrefix(tenantId, sessionId))
-    return content[0]?.type === 'image' ? content[0] : undefined
   }
 }
 

@@ -59,7 +59,7 @@ const unchangedAnswer = {
 type LineRange = { readonly offset: number; readonly limit: number; readonly maxChars: number }
 
 function renderPage(
-  { text, size, format }: TextFile & { readonly format?: string },
+  { text, size, format, encoding }: TextFile & { readonly format?: string },
   { offset, limit, maxChars: most }: LineRange,
 ) {
   const lines = splitLines(text)
@@ -68,6 +68,7 @@ function renderPage(
   return {
     content,
     ...(format !== undefined && { rendered_from: format }),
+    ...(encoding !== undefined && { probable_encoding: encoding }),
     total_lines: lines.length,
     file_size: size,
     truncated: next !== undefined,

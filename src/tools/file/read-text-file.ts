@@ -3,7 +3,6 @@
 import type { ExecutionBackend } from '#agent/core/backend.ts'
 import type { ToolResult } from '#agent/core/tool.ts'
 import { decodePlainText } from '#agent/core/plain-text.ts'
-import { explainUnread } from './documents/explain-unread.ts'
 import { fail } from '../tool-result.ts'
 import { isImageName } from './read-image.ts'
 import { findExistingForm, findSimilarFiles } from './similar-files.ts'
@@ -11,8 +10,7 @@ import { findExistingForm, findSimilarFiles } from './similar-files.ts'
 /** A zero byte within this length marks a binary file. */
 const sniffedBytes = 8192
 
-const isBinary = (bytes: Uint8Array): boolean =>
-  bytes.subarray(0, sniffedBytes).includes(0) && decodePlainText(bytes) === undefined
+const hasZero = (bytes: Uint8Array): boolean => bytes.subarray(0, sniffedBytes).includes(0)
 
 export type TextFile = {
   readonly path: string
@@ -20,6 +18,8 @@ export type TextFile = {
   readonly size: number
   /** Absent: the text was made from another format. */
   readonly bytes?: Uint8Array
+  /** A guess, for text that is neither in Unicode nor in the code page of Western Windows. */
+  readonly encoding?: string
 }
 
 /** For display: what is in no known encoding gets replacement characters. */
@@ -27,12 +27,14 @@ export async function readTextFile(backend: ExecutionBackend, requestedPath: str
   const file = await readBytes(backend, requestedPath)
   if (!('bytes' in file)) return file
   const { path, bytes } = file
-  return {
-    path,
-    text: decodeUtf8(bytes) ?? decodePlainText(bytes) ?? decode(bytes, false),
-    size: bytes.byteLength,
-    bytes,
-  }
+  const text = decodeUtf8(bytes) ?? decodePlainText(bytes)
+  const size = bytes.byteLength
+  if (text !== undefined && !(hasZero(bytes) && decodePlainText(bytes) === undefined))
+    return { path, text, size, bytes }
+  const { decodeCodePage } = await import('#agent/core/code-pages.ts')
+  const guessed = decodeCodePage(bytes)
+  if (guessed) return { path, size, bytes, ...guessed }
+  return hasZero(bytes) ? failBinary(requestedPath, bytes) : { path, text: decode(bytes, false), size, bytes }
 }
 
 /** For editing: only valid UTF-8 can be written back without changing other bytes. */
@@ -43,6 +45,7 @@ export async function readEditableFile(
   const file = await readBytes(backend, requestedPath)
   if (!('bytes' in file)) return file
   const { path, bytes } = file
+  if (hasZero(bytes) && decodePlainText(bytes) === undefined) return failBinary(requestedPath, bytes)
   const text = decodeUtf8(bytes)
   if (text !== undefined) return { path, text, size: bytes.byteLength, bytes }
   const advice = 'Convert it in terminal (iconv -f latin1 -t utf-8), or change it there with sed.'
@@ -79,11 +82,12 @@ async function readBytes(backend: ExecutionBackend, requestedPath: string): Prom
       `${requestedPath} is an image, and this model sees none. Use vision_analyze if you have it.`,
       binaryDetails(bytes),
     )
-  if (isBinary(bytes)) {
-    const reason = explainUnread(bytes) ?? ' is binary. Inspect it with terminal: file, xxd, strings.'
-    return fail(`${requestedPath}${reason}`, binaryDetails(bytes))
-  }
   return { path, bytes }
+}
+
+async function failBinary(requestedPath: string, bytes: Uint8Array): Promise<ToolResult> {
+  const { explainBinary } = await import('./documents/explain-unread.ts')
+  return fail(`${requestedPath}${explainBinary(bytes)}`, binaryDetails(bytes))
 }
 
 const binaryDetails = (bytes: Uint8Array) => ({ is_binary: true, file_size: bytes.byteLength })

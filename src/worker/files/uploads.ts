@@ -129,7 +129,8 @@ async function resolvePart(part: FilePart, call: FileCall, param: string): Promi
 
 async function resolveFile(file: SentFile, call: FileCall, param: string): Promise<UnreadFile> {
   const { name, data, id, url } = file
-  if (data !== undefined) return readInlineFile(file, data, param)
+  const isReference = url !== undefined || id !== undefined
+  if (data !== undefined && (data !== '' || !isReference)) return readInlineFile(file, data, param)
   if (url !== undefined) return downloadFile({ url, name }, call, param)
   if (id === undefined) throw missingContent(param)
   const { key, name: stored } = await findUpload(call.env, call.tenant.id, id)
@@ -195,7 +196,7 @@ const extensionOf = (name = '') => name.slice(name.lastIndexOf('.') + 1)
 
 function isBase64(text: string): boolean {
   try {
-    return atob(text.replace(/\s+/g, '')).length > 0
+    return typeof atob(text.replace(/\s+/g, '')) === 'string'
   } catch {
     return false
   }

@@ -1,5 +1,7 @@
 /** Builds zip archives. */
 
+import { crc32 } from '#agent/core/crc32.ts'
+
 const deflated = async (text: string): Promise<Uint8Array> => {
   const stream = new Response(text).body?.pipeThrough(new CompressionStream('deflate-raw'))
   return new Uint8Array(await new Response(stream ?? null).arrayBuffer())
@@ -25,10 +27,15 @@ export async function zip(files: Readonly<Record<string, string>>): Promise<Uint
   for (const [given, text] of Object.entries(files)) {
     const stored = given.endsWith('!')
     const name = new TextEncoder().encode(given.replace(/!$/, ''))
-    const data = stored ? new TextEncoder().encode(text) : await deflated(text)
+    const plain = new TextEncoder().encode(text)
+    const data = stored ? plain : await deflated(text)
     parts.push(header(30, { 0: 0x04034b50 }, { 26: name.length }), name, data)
     directory.push(
-      header(46, { 0: 0x02014b50, 20: data.length, 42: at }, { 10: stored ? 0 : 8, 28: name.length }),
+      header(
+        46,
+        { 0: 0x02014b50, 16: crc32(plain), 20: data.length, 24: plain.length, 42: at },
+        { 10: stored ? 0 : 8, 28: name.length },
+      ),
       name,
     )
     at += 30 + name.length + data.length

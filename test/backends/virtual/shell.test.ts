@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { zip } from '../support/zip.ts'
 import { bindings, inWorkspace } from '../support/workspace.ts'
 
 const loader = bindings.LOADER
@@ -242,4 +243,68 @@ it('umask says what the mask is, and refuses another one', async () => {
   expect(await run('umask; umask -S; umask 022 && echo ok; umask 077')).toBe(
     '0022\nu=rwx,g=rx,o=rx\nok\numask: 077: the mask is always 0022 here. Set modes with chmod.\nexit 1',
   )
+})
+
+describe('archives and encodings', () => {
+  const runWith = async (files: Readonly<Record<string, Uint8Array>>, command: string) => {
+    let output = ''
+    await inWorkspace({}, async ({ backend }) => {
+      for (const [path, bytes] of Object.entries(files)) await backend.files.write(`/workspace/${path}`, bytes)
+      const { stdout, stderr, exitCode } = await backend.exec(command, { timeoutMs: 20_000 })
+      output = stdout + stderr + (exitCode === 0 ? '' : `exit ${exitCode}`)
+    })
+    return output
+  }
+  /** Where the entries of the directory begin. */
+  const listEntries = (archive: Uint8Array) =>
+    [...archive.keys()].filter((n) => String.fromCharCode(...archive.subarray(n, n + 4)) === 'PK\x01\x02')
+  const files = { 'a.txt': 'one\n', 'd/': '', 'd/b.txt!': 'two\n' }
+
+  it.each([
+    ['unzip -q a.zip; cat a.txt d/b.txt', 'one\ntwo\n'],
+    ['unzip -qd x a.zip; ls -R x | tr "\\n" " "', 'x: a.txt d  x/d: b.txt '],
+    ['unzip -p a a.txt', 'one\n'],
+    ['unzip -qj a.zip "*.txt" -x a.txt; cat b.txt; ls', 'two\na.zip\nb.txt\n'],
+    ['unzip -l a.zip | tail -1', '        8                     3 files\n'],
+    ['unzip -t a.zip | tail -1', 'No errors detected in compressed data of a.zip.\n'],
+    [
+      'echo mine > a.txt; unzip -q a.zip; cat a.txt',
+      'mine\nunzip: a.txt exists already: -o replaces it, -n keeps it\n',
+    ],
+    ['echo mine > a.txt; unzip -qo a.zip; cat a.txt', 'one\n'],
+    ['unzip a.zip nothing', 'Archive:  a.zip\nunzip: filename not matched:  nothing\nexit 11'],
+    ['unzip none', 'unzip: cannot find or open none, none.zip\nexit 9'],
+    ['echo text > b.zip; unzip b.zip', 'unzip: b.zip is not a zip archive, or only a part of one\nexit 9'],
+  ])('%s', async (command, output) => {
+    expect(await runWith({ 'a.zip': await zip(files) }, command)).toBe(output)
+  })
+
+  it('unzip writes nothing outside of its folder, and stops at a bomb, damage and a password', async () => {
+    const evil = await runWith({ 'e.zip': await zip({ '../../evil.txt': 'x', 'ok.txt': 'y' }) }, 'unzip -q e.zip; ls')
+    expect(evil).toBe('e.zip\nok.txt\nunzip: ../../evil.txt leads out of the directory, and was left out\n')
+    const large = await zip({ a: 'a', b: 'b' })
+    for (const at of listEntries(large)) new DataView(large.buffer).setUint32(at + 24, 40_000_000, true)
+    const bomb = await runWith({ 'b.zip': large }, 'unzip -q b.zip')
+    expect(bomb).toBe('unzip: the archive unpacks to more than 64 MiB\nexit 5')
+    const damaged = await zip({ 'a.txt!': 'hello' })
+    damaged[36] = 0x58
+    expect(await runWith({ 'd.zip': damaged }, 'unzip -q d.zip')).toBe('unzip: a.txt  is damaged (bad CRC)\nexit 1')
+    const locked = await zip({ 'a.txt': 'hello' })
+    for (const at of listEntries(locked)) locked[at + 8] = 1
+    expect(await runWith({ 'l.zip': locked }, 'unzip -q l.zip')).toMatch(/needs a password.*exit 82/s)
+  })
+
+  it.each([
+    ['printf "\\202\\240" | iconv -f SJIS', 'あ'],
+    ['printf "港" | iconv -t shift_jis | xxd -p', '8d60\n'],
+    ['printf "ä" | iconv -t latin1 | xxd -p', 'e4\n'],
+    ['printf "ä" | iconv -t UTF-16 | xxd -p', 'fffee400\n'],
+    ['printf "aäb" | iconv -t ascii//TRANSLIT', 'a?b'],
+    ['printf "aäb" | iconv -c -t ascii', 'ab'],
+    ['printf "ä" | iconv -t ascii', 'iconv: cannot convert ä to ascii\nexit 1'],
+    ['printf "\\377" | iconv -f utf-8', 'iconv: the input is not valid utf-8: -c leaves out what is not\nexit 1'],
+    ['printf x | iconv -f nope', 'iconv: conversion from nope is not supported\nexit 1'],
+  ])('%s', async (command, output) => {
+    expect(await run(command)).toBe(output)
+  })
 })

@@ -75,7 +75,7 @@ describe('a message with files', () => {
     expect(contentOf(chat)).toMatch(/\[File of the message replied to: uploads.*data:image\/png;base64,/s)
   })
 
-  it('puts a short text into the message, and not a binary', async () => {
+  it('puts a short text into the message, and what is said in sound', async () => {
     const chat = await createChat([says('Read.')])
     chat.api.files.set('doc-1', bytesOf('a,b\n1,2'))
     chat.api.files.set('doc-2', Uint8Array.from([0, 1, 2, 3]))
@@ -84,7 +84,24 @@ describe('a message with files', () => {
     await chat.api.waitForText('Read.')
     expect(contentOf(chat)).toContain('a,b\\n1,2')
     expect(contentOf(chat)).not.toContain('..')
-    expect(contentOf(chat)).toContain('(audio/mpeg)')
+    expect(contentOf(chat)).toMatch(/\(audio\/mpeg\).*contains:\]\\nhello there/)
+  })
+
+  it('says what a binary is, and that a command reads no files', async () => {
+    const chat = await createChat([says('Read.')])
+    chat.api.files.set('doc-1', Uint8Array.from([0, 1, 2, 3]))
+    chat.api.files.set('doc-2', bytesOf('a,b'))
+    await receiveMessage(chat, '', {
+      text: undefined,
+      caption: 'this',
+      document: { file_id: 'doc-1', file_name: 'a.bin' },
+    })
+    await chat.api.waitForText('Read.')
+    expect(contentOf(chat)).toMatch(/a\.bin contains:\]\\n\(It is binary\. .*as text/)
+    const document = { file_id: 'doc-2', file_name: 'b.csv' }
+    await receiveMessage(chat, '', { text: undefined, caption: '/status', document, message_id: 9 })
+    await until(() => chat.api.messageTexts.some((text) => /Status: .*The attached file was not read/s.test(text)))
+    expect(chat.scripted.requests).toHaveLength(1)
   })
 
   const documentOf = (id: string, name: string, type: string) => ({

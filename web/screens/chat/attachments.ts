@@ -48,8 +48,11 @@ export const setAttached = (session: string, list: readonly Attached[]): void =>
 const add = (session: string, one: Attached): void => setAttached(session, [...listAttached(session), one])
 
 export const isUploading = (one: Attached): boolean => one.type === 'upload' && one.path === undefined
-export const needsUpload = ({ size, type }: File): boolean =>
-  can('write') && !pictures.has(type) && size > maxUnwatchedBytes
+/** What is said in a recording is only read when it comes in the message. */
+export const needsUpload = ({ size, type }: File): boolean => {
+  const most = /^(?:audio|video)\//.test(type) ? maxInlineBytes : maxUnwatchedBytes
+  return can('write') && !pictures.has(type) && size > most
+}
 
 /** Refuses what is too large before anything of it is sent. */
 export function checkSize({ name, size, type }: File): boolean {
@@ -61,7 +64,11 @@ export function checkSize({ name, size, type }: File): boolean {
 export async function attach(session: string, files: readonly File[]): Promise<void> {
   const read = files.filter((file) => !needsUpload(file))
   for (const file of files) if (needsUpload(file)) startUpload(session, file).catch(showError)
-  for (const one of await Promise.all(read.map(readAttachment))) add(session, one)
+  const settled = await Promise.allSettled(read.map(readAttachment))
+  // One that cannot be read does not keep the others.
+  for (const one of settled)
+    if (one.status === 'fulfilled') add(session, one.value)
+    else showError(one.reason)
 }
 
 export function detach(session: string, one: Attached): void {
@@ -147,7 +154,9 @@ const toDataUrl = (blob: Blob): Promise<string> =>
   })
 
 async function shrink(file: File): Promise<Blob> {
-  const picture = await createImageBitmap(file)
+  const picture = await createImageBitmap(file).catch((cause: unknown) => {
+    throw new Error(`${file.name}: ${t('unreadable')}`, { cause })
+  })
   const scale = maxSide / Math.max(picture.width, picture.height)
   if (scale >= 1 || file.type === 'image/gif') return file
   const canvas = new OffscreenCanvas(Math.round(picture.width * scale), Math.round(picture.height * scale))

@@ -28,13 +28,14 @@ const signatures: readonly Signature[] = [
   { mime: 'image/avif', extension: 'avif', matches: hasBrand(/^avi[fs]/) },
   { mime: 'image/heic', extension: 'heic', matches: hasBrand(/^(?:hei[cmsx]|hev[cmsx]|mif1|msf1)/) },
   { mime: 'image/tiff', extension: 'tiff', matches: startsWith('II*\0', 'MM\0*') },
+  { mime: 'image/bmp', extension: 'bmp', matches: (head) => /^BM[^]{4}\0{4}/.test(head) },
   { mime: 'audio/wav', extension: 'wav', matches: isRiff('WAVE') },
   { mime: 'audio/ogg', extension: 'ogg', matches: startsWith('OggS') },
   { mime: 'audio/flac', extension: 'flac', matches: startsWith('fLaC') },
   { mime: 'audio/mp4', extension: 'm4a', matches: hasBrand(/^M4[AB] /) },
   { mime: 'video/mp4', extension: 'mp4', matches: hasBrand(/^(?:isom|iso\d|mp4\d|avc1|dash|M4V |3gp.|qt {2})/) },
   { mime: 'video/webm', extension: 'webm', matches: startsWith('\u001aE\u00df\u00a3') },
-  { mime: 'audio/mpeg', extension: 'mp3', matches: (head) => head.startsWith('ID3') || isMpegFrame(head) },
+  { mime: 'audio/mpeg', extension: 'mp3', matches: (head) => /^ID3[\0-\x0f]/.test(head) || isMpegFrame(head) },
 ]
 
 const headBytes = 16

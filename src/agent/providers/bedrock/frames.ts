@@ -3,6 +3,8 @@
  * end in the middle of a frame. A frame with a wrong checksum is an error.
  */
 
+import { crc32 } from '#agent/core/crc32.ts'
+
 export type BedrockFrame = { readonly headers: Readonly<Record<string, string>>; readonly payload: Uint8Array }
 
 /** The total length, the header length, and the checksum of both. */
@@ -82,17 +84,4 @@ function concatBytes(chunks: readonly Uint8Array[], length: number): Uint8Array 
     at += chunk.length
   }
   return all
-}
-
-const crcTable = Uint32Array.from({ length: 256 }, (_, byte) => {
-  let value = byte
-  for (let bit = 0; bit < 8; bit++) value = value & 1 ? (value >>> 1) ^ 0xedb88320 : value >>> 1
-  return value
-})
-
-/** Computes CRC-32 with the polynomial of Ethernet and zip. */
-export function crc32(bytes: Uint8Array): number {
-  let crc = 0xffffffff
-  for (const byte of bytes) crc = (crcTable[(crc ^ byte) & 0xff] as number) ^ (crc >>> 8)
-  return (crc ^ 0xffffffff) >>> 0
 }

@@ -187,7 +187,7 @@ type Content = readonly (TextPart | ImagePart)[]
 
 /** The parts of each item, as its client has sent them: a file is named and read behind the words of its message. */
 function splitItems(content: Content): readonly Content[] {
-  const words = content.filter((part) => !isFile(part) && !(part.type === 'text' && part.sent === 'contents'))
+  const words = content.filter((part) => !isFile(part) && part.sent !== 'contents')
   const files = new Map(content.flatMap((part) => (isFile(part) ? [[part.sent.at, part] as const] : [])))
   const items: (TextPart | ImagePart)[][] = [[]]
   for (let at = 0, next = 0; next < words.length || files.size; at += 1) {

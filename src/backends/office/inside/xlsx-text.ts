@@ -57,6 +57,8 @@ type XlsxState = {
   cell: SheetCell | undefined
   field: CellField | undefined
   isInReadingAid: boolean
+  /** Cells beyond the last column that is shown. */
+  hidden: number
 }
 
 type Workbook = {
@@ -89,6 +91,7 @@ function handleCloseTag(state: XlsxState, name: string, workbook: Workbook): voi
     state.nextColumn = 0
   } else if (name === 'c' && state.cell) {
     if (state.cell.column < maxColumns) state.cells[state.cell.column] = renderCell(state.cell, workbook)
+    else state.hidden += 1
     state.cell = undefined
   }
 }
@@ -97,7 +100,7 @@ function addText({ cell, field, isInReadingAid }: XlsxState, text: string): void
   if (cell && field && !isInReadingAid) cell[field] += text
 }
 
-type XlsxRows = { readonly rows: readonly string[]; readonly note?: string }
+type XlsxRows = { readonly rows: readonly string[]; readonly hidden: number; readonly note?: string }
 
 async function listRows(xml: string, workbook: Workbook, budget: WorkBudget): Promise<XlsxRows> {
   const state: XlsxState = {
@@ -107,6 +110,7 @@ async function listRows(xml: string, workbook: Workbook, budget: WorkBudget): Pr
     cell: undefined,
     field: undefined,
     isInReadingAid: false,
+    hidden: 0,
   }
   for (const token of parseXml(xml)) {
     const pause = budget.step()
@@ -118,11 +122,11 @@ async function listRows(xml: string, workbook: Workbook, budget: WorkBudget): Pr
     if (state.rows.length === before) continue
     if (!budget.print((state.rows.at(-1)?.length ?? 0) + 1)) {
       state.rows.pop()
-      return { rows: state.rows, note: '[the text of this file is longer than is shown]' }
+      return { ...state, note: '[the text of this file is longer than is shown]' }
     }
-    if (state.rows.length === maxRows) return { rows: state.rows, note: `[more rows than ${maxRows} are not shown]` }
+    if (state.rows.length === maxRows) return { ...state, note: `[more rows than ${maxRows} are not shown]` }
   }
-  return { rows: state.rows }
+  return state
 }
 
 function renderCell(
@@ -198,6 +202,8 @@ async function listLines(
   sheet: Part,
   { workbook, persons, budget }: SheetContext,
 ): Promise<readonly string[]> {
-  const { rows, note } = await listRows(sheet.xml, workbook, budget)
-  return note === undefined ? [...rows, ...(await readComments(archive, sheet, { persons, budget }))] : [...rows, note]
+  const { rows, note, hidden } = await listRows(sheet.xml, workbook, budget)
+  const wide = hidden ? [`[${hidden} cells right of column ${maxColumns} are not shown]`] : []
+  const more = note === undefined ? await readComments(archive, sheet, { persons, budget }) : [note]
+  return [...rows, ...wide, ...more]
 }

@@ -9,6 +9,20 @@ export type ZipArchive = {
   readonly readBytes: (name: string) => Promise<Uint8Array | undefined>
   /** Whether the archive was made on a system with symbolic links, and the file is one. */
   readonly isLink: (name: string) => boolean
+  /** Of a file that is there. */
+  readonly describe: (name: string) => ZipFile | undefined
+  /** More than names: the directory is longer than is read, or cut. */
+  readonly total: number
+}
+
+export type ZipFile = {
+  /** As the directory says: the file may unpack to another size. */
+  readonly bytes: number
+  readonly checksum: number
+  readonly isEncrypted: boolean
+  readonly mode: number
+  /** Milliseconds since 1970, without a time zone. */
+  readonly modified: number
 }
 
 const endOfDirectorySignature = 0x06054b50
@@ -21,7 +35,12 @@ const maxEntries = 10_000
 const fileTypeMask = 0o170000
 const linkType = 0o120000
 
-type ZipEntry = { readonly method: number; readonly size: number; readonly header: number; readonly isLink: boolean }
+type ZipEntry = ZipFile & {
+  readonly method: number
+  readonly size: number
+  readonly header: number
+  readonly isLink: boolean
+}
 
 /** Returns undefined when the bytes are not a zip archive. */
 export function openZipArchive(bytes: Uint8Array, budget: WorkBudget): ZipArchive | undefined {
@@ -34,7 +53,8 @@ export function openZipArchive(bytes: Uint8Array, budget: WorkBudget): ZipArchiv
   )
     end--
   if (end < 0 || view.getUint32(end, true) !== endOfDirectorySignature) return undefined
-  const entries = readDirectory(bytes, view, view.getUint32(end + 16, true), view.getUint16(end + 10, true))
+  const total = view.getUint16(end + 10, true)
+  const entries = readDirectory(bytes, view, view.getUint32(end + 16, true), total)
   return {
     names: [...entries.keys()],
     async readText(name) {
@@ -46,6 +66,8 @@ export function openZipArchive(bytes: Uint8Array, budget: WorkBudget): ZipArchiv
       return entry && readEntry(bytes, entry, budget)
     },
     isLink: (name) => entries.get(name)?.isLink ?? false,
+    describe: (name) => entries.get(name),
+    total,
   }
 }
 
@@ -67,11 +89,25 @@ function readDirectory(bytes: Uint8Array, view: DataView, start: number, count: 
       view.getUint32(offset + 42, true),
     ]
     const mode = view.getUint32(offset + 38, true) >>> 16
-    entries.set(name, { method, size, header, isLink: (mode & fileTypeMask) === linkType })
+    entries.set(name, {
+      method,
+      size,
+      header,
+      bytes: view.getUint32(offset + 24, true),
+      checksum: view.getUint32(offset + 16, true),
+      isEncrypted: (view.getUint16(offset + 8, true) & 1) === 1,
+      mode: mode & 0o7777,
+      modified: readTime(view.getUint16(offset + 14, true), view.getUint16(offset + 12, true)),
+      isLink: (mode & fileTypeMask) === linkType,
+    })
     offset += 46 + length + view.getUint16(offset + 30, true) + view.getUint16(offset + 32, true)
   }
   return entries
 }
+
+/** Days and times of DOS, in steps of two seconds. */
+const readTime = (day: number, time: number): number =>
+  Date.UTC(1980 + (day >> 9), ((day >> 5) & 15) - 1, day & 31, time >> 11, (time >> 5) & 63, (time & 31) * 2)
 
 async function readEntry(
   bytes: Uint8Array,

@@ -4,7 +4,7 @@
  * part of the conversation, so that a repeat of the message finds it.
  */
 
-import { textIn, type UserMessage } from '#agent/core/message.ts'
+import { type OpeningMessage, textIn, type UserMessage } from '#agent/core/message.ts'
 import { isPathName, parseCommand, splitWords } from '#agent/policy/slash-command/parse-command.ts'
 import { clock } from '#durable/platform/clock.ts'
 import type { ContinueSubmission } from '../intake/continue.ts'
@@ -118,7 +118,8 @@ type CommandAnswering = {
 /** Stores the answer in one write with what the command has changed, if the command answered at once. */
 function storeAnswer(session: Session, { message, intake, text, file }: CommandAnswering): Submitted {
   const { runId } = message
-  const shown = text.length > maxAnswerChars ? `${text.slice(0, maxAnswerChars)}…` : text
+  const whole = [text, reportFiles(message)].filter(Boolean).join('\n\n')
+  const shown = whole.length > maxAnswerChars ? `${whole.slice(0, maxAnswerChars)}…` : whole
   const response = message.kind === 'inbound' ? undefined : message.options.response
   if (session.exists) {
     if (session.journal.isBlank) session.updateMeta({})
@@ -141,7 +142,7 @@ function ownTurn(
   return {
     compose: () => {
       const composed = compose()
-      intake.acknowledge?.('')
+      intake.acknowledge?.(reportFiles(message))
       // The person who sent the command gets the answer.
       return composed && message.kind === 'inbound'
         ? { ...composed, options: { ...composed.options, asker: message.asker } }
@@ -156,12 +157,22 @@ function withText(message: WrittenSubmission, text: string, mode: RequestSubmiss
   if (message.kind === 'inbound') return { ...message, text, ...(mode && { mode }) }
   const changed: UserMessage = {
     role: 'user',
-    content: [
-      { type: 'text', text },
-      ...(message.message?.role === 'user' ? message.message.content.filter(({ type }) => type !== 'text') : []),
-    ],
+    content: [{ type: 'text', text }, ...listFiles(message.message)],
   }
   return { ...message, message: changed, ...(mode && { busyMode: mode }) }
+}
+
+/** The images and files of a message. */
+const listFiles = (message: OpeningMessage | undefined): UserMessage['content'] =>
+  message?.role === 'user' ? message.content.filter((part) => part.type === 'image' || part.unread) : []
+
+/** Says that the files of a command are not read. Empty without files. */
+function reportFiles(message: WrittenSubmission): string {
+  const count = message.kind === 'inbound' ? (message.media?.length ?? 0) : listFiles(message.message).length
+  if (!count) return ''
+  return count === 1
+    ? 'The attached file was not read, because it came with a command. Send it again without the command.'
+    : `The ${count} attached files were not read, because they came with a command. Send them again without the command.`
 }
 
 type CommandAnswer = CommandReply | undefined

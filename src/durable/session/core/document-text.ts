@@ -7,7 +7,7 @@ import { withDeadline } from '#durable/platform/timeout.ts'
 import type { Session } from '../session.ts'
 import { type FileResult, workspaceFiles } from './files.ts'
 
-type DocumentFormat = OfficeFormat | 'pdf'
+export type DocumentFormat = OfficeFormat | 'pdf'
 
 const extractTimeoutMs = 60_000
 
@@ -24,9 +24,9 @@ const formats: Readonly<Record<string, DocumentFormat>> = {
 }
 
 const unreadReasons = {
-  damaged: ' is damaged.',
-  stopped: ' takes too much time or memory to be read.',
-  size: ' is too large to be read here.',
+  damaged: ' is damaged, or no document of this format. Ask for it again.',
+  stopped: ' takes too much time or memory to be read. Split it, or ask for its text.',
+  size: ' is too large to be read here. Split it, or ask for its text.',
 } as const
 
 /** Undefined for a file that is no document. */

@@ -27,10 +27,9 @@ import { defaultSettings } from '#agent/core/settings.ts'
 import { isResetDue, type ResetPolicy } from '#agent/schedule/session-reset.ts'
 import { beginConversation } from '#durable/storage/conversation-span.ts'
 import { isUnused } from '../core/self-start-timer.ts'
-import { encodeBase64Bytes } from '#agent/core/base64.ts'
-import { detectMediaType } from '#agent/core/media/detect-media-type.ts'
 import type { FetchedMedia } from '#channels/channel.ts'
-import { pathOfFile, writeIncomingFiles } from './incoming-files.ts'
+import type { FileContents } from './file-contents.ts'
+import { pathOfFile } from './incoming-files.ts'
 
 /** The message of a person in a chat, as the worker submits it to a session. */
 export type InboundSubmission = {
@@ -305,29 +304,25 @@ function resetIfDue(session: Session, own?: ResetPolicy): void {
 }
 
 type ReceivedFiles = {
-  readonly notes: readonly TextPart[]
-  readonly images: readonly ImagePart[]
+  readonly parts: readonly (TextPart | ImagePart)[]
   /** Somebody else may have written a file. A voice message of the sender is their own. */
   readonly isForeign: boolean
 }
 
 /**
  * Reads the files of a message of a chat into the workspace before its turn. Images also become a part of the message. What
- * documents contain stands in it up to a budget, and so does what was said in a voice message. A file that cannot be read
+ * documents contain stands in it up to a budget, and so does what was said in a recording. A file that cannot be read
  * leaves a note.
  */
-const noFiles: ReceivedFiles = { notes: [], images: [], isForeign: false }
+const noFiles: ReceivedFiles = { parts: [], isForeign: false }
 
 const maxFiles = 20
-/** Larger images are files only: models do not accept them. */
-const maxImageBytes = 4_500_000
-const imageTypes: ReadonlySet<string> = new Set(['image/png', 'image/jpeg', 'image/gif', 'image/webp'])
 
-const withFiles = (message: UserMessage, { notes, images, isForeign }: ReceivedFiles): UserMessage =>
-  notes.length || images.length
+const withFiles = (message: UserMessage, { parts, isForeign }: ReceivedFiles): UserMessage =>
+  parts.length
     ? {
         ...message,
-        content: [...message.content, ...notes, ...images],
+        content: [...message.content, ...parts.filter(isText), ...parts.filter((part) => !isText(part))],
         ...(isForeign && { marks: allMarks, ...(!message.marks && { startsTyped: true as const }) }),
       }
     : message
@@ -339,31 +334,30 @@ async function receiveFiles(
 ): Promise<ReceivedFiles> {
   const { FileContents } = await import('./file-contents.ts')
   const contents = new FileContents(session, session.chatOutbox.media.blobs)
-  const notes: TextPart[] = []
-  const addNote = (text: string) => void notes.push({ type: 'text', text })
-  const images: ImagePart[] = []
+  const parts: (TextPart | ImagePart)[] = []
+  const addNote = (text: string) => void parts.push({ type: 'text', text })
   for (const [n, reference] of media.slice(0, maxFiles).entries()) {
     const fetched = await session.chatOutbox.media.fetch(origin, reference)
-    const file = fetched.kind === 'fetched' ? describeFile(reference, fetched) : undefined
+    const file = fetched.kind === 'fetched' ? describeFile(contents, reference, fetched) : undefined
     if (!file) {
       addNote(reportUnread(session, reference, fetched))
       continue
     }
     const path = pathOfFile(runId, file, n)
     if (isOfOthers(reference)) session.toolRuntime.fileMarks.set(session.toolRuntime.backend.resolve(path), allMarks)
-    await writeIncomingFiles(session, [{ path, bytes: file.bytes }])
+    const unwritten = await contents.write(path, file.bytes)
     const said = reference.kind === 'voice' ? await renderTranscript(session, file) : ''
     addNote(
       `\n[${reference.isQuoted ? 'File of the message replied to' : 'Attached file'}: ${path} (${file.mediaType})]${said}`,
     )
-    const content = isMedia(file) || said ? undefined : await contents.render({ ...file, path })
-    if (content) notes.push(content)
-    const image = await imageOf(session, file)
-    if (image) images.push(image)
+    if (!said) parts.push(await contents.render({ ...file, path }))
+    if (unwritten) parts.push(unwritten)
   }
   if (media.length > maxFiles) addNote(`\n[${media.length - maxFiles} more files were left out]`)
-  return { notes, images, isForeign: media.some(isOfOthers) }
+  return { parts, isForeign: media.some(isOfOthers) }
 }
+
+const isText = (part: TextPart | ImagePart): boolean => part.type === 'text'
 
 const isOfOthers = ({ kind, isQuoted }: MediaReference): boolean => kind !== 'voice' || isQuoted === true
 
@@ -379,11 +373,11 @@ const extensions: Readonly<Record<MediaReference['kind'], string>> = {
 
 /** The type of images is that of their bytes: platforms and people name others. */
 function describeFile(
+  contents: FileContents,
   { kind, name, mime }: MediaReference,
   fetched: Extract<FetchedMedia, { kind: 'fetched' }>,
 ): ReceivedFile {
-  const detected = detectMediaType(fetched.bytes)?.mime
-  const mediaType = detected ?? fetched.mime ?? mime ?? 'application/octet-stream'
+  const mediaType = contents.typeOf(fetched.bytes, fetched.mime ?? mime ?? 'application/octet-stream')
   return {
     name: name ?? fetched.name ?? extensions[kind],
     mediaType: /^[\w.+-]{1,60}\/[\w.+-]{1,80}$/.test(mediaType) ? mediaType : 'application/octet-stream',
@@ -401,16 +395,8 @@ function reportUnread(session: Session, { kind, name }: MediaReference, fetched:
 
 async function renderTranscript({ toolRuntime }: Session, { bytes, mediaType }: ReceivedFile): Promise<string> {
   const said = await toolRuntime.paidMedia.transcribe({ bytes, mime: mediaType })
-  if (said.kind === 'text') return `\n[Said in it:]\n${said.text}`
+  if (said.kind === 'text') return said.text.trim() ? `\n[Said in it:]\n${said.text}` : '\n[Nothing is said in it.]'
   return said.reason === 'not_configured'
     ? '\n[What was said cannot be transcribed here.]'
     : `\n[What was said could not be transcribed: ${said.error}]`
-}
-
-const isMedia = ({ mediaType }: ReceivedFile): boolean => /^(?:audio|video|image)\//.test(mediaType)
-
-/** Undefined for other files, and for an image that models do not accept. */
-async function imageOf(session: Session, { mediaType, bytes }: ReceivedFile): Promise<ImagePart | undefined> {
-  if (bytes.length > maxImageBytes || !imageTypes.has(mediaType)) return undefined
-  return session.chatOutbox.media.storeImage({ type: 'image', mediaType, data: encodeBase64Bytes(bytes) })
 }

@@ -1,12 +1,8 @@
 /** Writes the files of messages into the workspace, and names them in the messages. */
 
-import { decodeBase64Bytes } from '#agent/core/base64.ts'
-import { log } from '#agent/core/log.ts'
-import { BackendError } from '#agent/core/backend.ts'
 import type { ImagePart, Message, TextPart, UnreadFile } from '#agent/core/message.ts'
 import type { RequestedOptions } from '#agent/core/turn-options.ts'
 import type { Session } from '../session.ts'
-import { blobPrefix } from '#durable/platform/addresses.ts'
 
 /** The path is the same for a repeat of the request. */
 export function pathOfFile(runId: string, { name }: Pick<UnreadFile, 'name'>, n: number): string {
@@ -50,52 +46,16 @@ export async function readFiles<M extends Message>(
       continue
     }
     const names: TextPart[] = []
-    const texts: TextPart[] = []
+    const found: (TextPart | ImagePart)[] = []
     for (const part of message.content.filter(isUnread)) {
-      const file = await placeFile(session, { runId, n: n++, file: part.unread }, blobs)
-      const text = file.bytes && (await contents.render({ ...file, bytes: file.bytes }))
-      const sent = await contents.keep(part, text?.pdf)
-      names.push({ type: 'text', text: `\n[Attached file: ${file.path} (${file.mediaType})]`, ...(sent && { sent }) })
-      if (text) texts.push({ ...text, sent: 'contents' })
+      const path = pathOfFile(runId, part.unread, n++)
+      const { mediaType, parts, pdf } = await contents.read(path, part.unread)
+      const sent = await contents.keep(part, pdf)
+      names.push({ type: 'text', text: `\n[Attached file: ${path} (${mediaType})]`, ...(sent && { sent }) })
+      found.push(...parts.map((one) => ({ ...one, sent: 'contents' as const })))
     }
     const words = message.content.filter((part) => !isUnread(part))
-    read.push({ ...message, content: [...words, ...names, ...texts] })
+    read.push({ ...message, content: [...words, ...names, ...found] })
   }
   return read.toReversed()
-}
-
-type PlacedFile = { readonly runId: string; readonly n: number; readonly file: UnreadFile }
-
-async function placeFile(session: Session, { runId, n, file }: PlacedFile, blobs: R2Bucket | undefined) {
-  const bytes = await readUnread(session.tenantId, file, blobs)
-  const path = pathOfFile(runId, file, n)
-  if (bytes) await writeIncomingFiles(session, [{ path, bytes }])
-  return { path, mediaType: file.mediaType, bytes }
-}
-
-/** A file that cannot be written is logged; the agent finds it missing. */
-export async function writeIncomingFiles(
-  session: Session,
-  files: readonly { readonly path: string; readonly bytes: Uint8Array }[],
-): Promise<void> {
-  const { userFiles, resolve } = session.toolRuntime.backend
-  for (const { path, bytes } of files) {
-    try {
-      await userFiles.write(resolve(path), bytes)
-    } catch (error) {
-      if (!(error instanceof BackendError)) throw error
-      log.warn('workspace.file_unwritten', 'A file of a message could not be written.', { error })
-    }
-  }
-}
-
-async function readUnread(
-  tenantId: string,
-  { content }: UnreadFile,
-  blobs: R2Bucket | undefined,
-): Promise<Uint8Array<ArrayBuffer> | undefined> {
-  if (content.kind === 'base64') return decodeBase64Bytes(content.data)
-  if (!content.key.startsWith(blobPrefix(tenantId))) return undefined
-  const object = await blobs?.get(content.key)
-  return object ? new Uint8Array(await object.arrayBuffer()) : undefined
 }

@@ -10,6 +10,7 @@ describe('detectMediaType', () => {
     ['GIF89a', 'image/gif', 'gif'],
     ['RIFF0000WEBPVP8 ', 'image/webp', 'webp'],
     ['\0\0\0\u001cftypavif', 'image/avif', 'avif'],
+    ['BM\u0086\u0024\0\0\0\0\0\0\u0036', 'image/bmp', 'bmp'],
     ['RIFF0000WAVEfmt ', 'audio/wav', 'wav'],
     ['OggS\0\u0002', 'audio/ogg', 'ogg'],
     ['fLaC\0', 'audio/flac', 'flac'],
@@ -22,7 +23,7 @@ describe('detectMediaType', () => {
     expect(detectMediaType(bytes(head))).toEqual({ mime, extension })
   })
 
-  it.each(['', '<html>', '<svg xmlns', '%PDF-1.7', 'PK\u0003\u0004', '\u00ff\u00ff\u00ff\u00ff', 'plain text'])(
+  it.each(['', '<html>', '<svg xmlns', '%PDF-1.7', 'PK\u0003\u0004', '\u00ff\u00ff\u00ff\u00ff', 'plain text', 'BMW cars', 'ID3 tags'])(
     'takes %j for no media',
     (head) => {
       expect(detectMediaType(bytes(head))).toBeUndefined()

@@ -1,6 +1,7 @@
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { crc32, createFrameDecoder, type BedrockFrame } from '#agent/providers/bedrock/frames.ts'
+import { crc32 } from '#agent/core/crc32.ts'
+import { createFrameDecoder, type BedrockFrame } from '#agent/providers/bedrock/frames.ts'
 import { encodeFrame, eventFrame } from '../fixtures/bedrock.ts'
 
 describe('createFrameDecoder', { timeout: 60_000 }, () => {

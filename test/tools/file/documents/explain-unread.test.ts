@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { explainUnread } from '#tools/file/documents/explain-unread.ts'
+import { detectDocument } from '#tools/file/documents/detect-document.ts'
+import { explainBinary, explainUnread } from '#tools/file/documents/explain-unread.ts'
 
 const bytesOf = (latin: string) => Uint8Array.from(latin, (char) => char.charCodeAt(0))
 const wide = (text: string) => [...text].map((char) => `${char}\0`).join('')
@@ -56,5 +57,54 @@ describe('explainUnread', () => {
     ['nothing', new Uint8Array()],
   ])('says nothing about %s', (_, bytes) => {
     expect(explainUnread(bytes)).toBeUndefined()
+  })
+})
+
+describe('explainBinary', () => {
+  const tar = bytesOf(`a.txt${'\0'.repeat(252)}ustar\x0000`)
+  it.each([
+    [
+      'an archive by its entries',
+      archive({ name: 'a.txt' }, { name: 'b\n/c.csv' }),
+      /2 entries: a\.txt, b\?\/c\.csv\. .*unzip/,
+    ],
+    [
+      'many entries by the first',
+      archive(...Array.from({ length: 50 }, (_, n) => ({ name: `f${n}` }))),
+      /f39, and 10 more/,
+    ],
+    ['a part of an archive', archive({ name: 'a.txt' }).subarray(0, 30), /only a part.*again/],
+    ['a protected archive', archive({ name: 'a.txt', flags: 1 }), /protected by a password/],
+    ['a tar archive', tar, /tar -xf/],
+    ['a gzip archive', bytesOf('\x1f\x8b\x08\0'), /tar -xzf/],
+    ['a 7z archive', bytesOf('7z\xbc\xaf\x27\x1c\0\x04'), /7z archive.*\.zip/],
+    ['a RAR archive', bytesOf('Rar!\x1a\x07\x01\0'), /RAR archive.*\.zip/],
+    ['an xz archive', bytesOf('\xfd7zXZ\0\0'), /xz archive.*\.zip/],
+    ['an old document', compound('Workbook'), /Old Excel files/],
+    ['nothing', new Uint8Array(), /is empty/],
+    ['sound', bytesOf('ID3\x04\0\0'), /recording of the type audio\/mpeg.*with a message/],
+    [
+      'a picture without an ending',
+      bytesOf('\x89PNG\r\n\x1a\n\0'),
+      /picture of the type image\/png\. Copy it to .*\.png/,
+    ],
+    ['other bytes', bytesOf('\0\x01\x02'), /binary.*as text/],
+  ])('says what can be done with %s', (_, bytes, reason) => {
+    expect(explainBinary(bytes)).toMatch(reason)
+  })
+})
+
+describe('detectDocument', () => {
+  const office = (folder: string) => archive({ name: '[Content_Types].xml' }, { name: `${folder}main.xml` })
+  it.each([
+    ['pdf', bytesOf('\n\n%PDF-1.7')],
+    ['docx', office('word/')],
+    ['xlsx', office('xl/')],
+    ['pptx', office('ppt/')],
+    [undefined, archive({ name: 'word/main.xml' })],
+    [undefined, office('other/')],
+    [undefined, bytesOf('word/ xl/')],
+  ])('is %s by the bytes', (format, bytes) => {
+    expect(detectDocument(bytes)).toBe(format)
   })
 })

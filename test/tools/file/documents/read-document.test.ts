@@ -64,7 +64,11 @@ describe('a workbook', () => {
     const archive = await zip({ ...files, 'xl/worksheets/sheet1.xml': sheet })
     const first = await read('a.xlsx', archive, { offset: 2, limit: 1 })
     expect(first.result['content'].split('\t')).toHaveLength(256)
-    expect(first.result['total_lines']).toBe(5002)
+    expect(first.result['total_lines']).toBe(5003)
+    const last = await read('a.xlsx', archive, { offset: 5002 })
+    expect(last.result['content']).toBe(
+      '5002|[44 cells right of column 256 are not shown]\n5003|[more rows than 5000 are not shown]',
+    )
   })
 })
 

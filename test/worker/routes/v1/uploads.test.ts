@@ -256,7 +256,7 @@ describe('a file in a message', () => {
     expect(await history.text()).not.toContain('blob:')
   })
 
-  it('reaches the model up to a budget, then by name, and bytes that are no text by name alone', async () => {
+  it('reaches the model up to a budget, then by name; a note is no part of the budget', async () => {
     const { key } = await newTenant()
     const scripted = model([says('read')])
     const part = (filename: string, text: string) => ({ type: 'file', file: { filename, file_data: btoa(text) } })
@@ -267,9 +267,73 @@ describe('a file in a message', () => {
     })
     const text = listTexts(scripted.requests[0]!).join()
     expect(text).toContain(`${'a'.repeat(60_000)}\n[10000 more characters of uploads/`)
-    expect(text).toMatch(/\[The content of uploads\/\w+\/2-b\.txt is left out for its length: 1 characters\.\]$/)
-    expect(text).toMatch(/\[Attached file: uploads\/\w+\/3-c\.bin /)
-    expect(text).not.toContain('3-c.bin contains')
+    expect(text).toMatch(/\[The content of uploads\/\w+\/2-b\.txt is left out for its length: 1 characters\.\]/)
+    expect(text).toMatch(/3-c\.bin contains:\]\n\(It is binary/)
+  })
+
+  const bytesOf = (latin: string) => Uint8Array.from(latin, (char) => char.charCodeAt(0))
+  const ftyp = (brand: string) => bytesOf(`\0\0\0\x18ftyp${brand}\0\0\0\0${brand}`)
+  const png = bytesOf(
+    atob('iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=='),
+  )
+  const notes: readonly (readonly [name: string, bytes: Uint8Array | (() => Promise<Uint8Array>), shown: RegExp])[] = [
+    ['empty.txt', new Uint8Array(), /It is empty/],
+    ['blank.txt', bytesOf(' \n'), /only white space/],
+    ['blank.docx', () => zip({ 'word/document.xml': '<w:document/>' }), /It has no text/],
+    ['a.zip', () => zip({ 'one.txt': '1', 'two.txt': '2' }), /2 entries: one\.txt, two\.txt\. .*unzip/],
+    ['a.7z', bytesOf('7z\xbc\xaf\x27\x1c\0\x04'), /7z archive, which|a 7z archive\. Ask for it as \.zip/],
+    ['a.rar', bytesOf('Rar!\x1a\x07\x01\0'), /a RAR archive\. Ask/],
+    ['a.tgz', bytesOf('\x1f\x8b\x08\0'), /tar -xzf/],
+    ['a.heic', ftyp('heic'), /a picture of the type image\/heic.*PNG or JPEG/],
+    ['a.bmp', bytesOf('BM\0\0'), /binary|image\/bmp/],
+    ['a.svg', bytesOf('<svg><text>tide</text></svg>'), /<text>tide<\/text>/],
+    ['photo.txt', png, /\(image\/png\)/],
+    ['plan.bin', () => officeWith('A plan'), /plan\.bin contains:\]\nA plan/],
+    ['plan.pdf', () => officeWith('B plan'), /plan\.pdf contains:\]\nB plan/],
+    ['report', () => pdfWith([lines('Annual report')]), /Annual report/],
+    [
+      'sjis.txt',
+      bytesOf(atob('jWCCzJKqjqyVXILNlceCyYKggumBQpa+k/qCzInvi2OCzY9cjp6CqYLnjm6C3ILogtyCt4FC')),
+      /Shift_JIS\.\)\n港の潮汐表/,
+    ],
+  ]
+  const officeWith = (text: string) =>
+    zip({
+      '[Content_Types].xml': '<Types/>',
+      'word/document.xml': `<w:document><w:body><w:p><w:r><w:t>${text}</w:t></w:r></w:p></w:body></w:document>`,
+    })
+
+  it('of any kind is content, or a note that says why there is none', async () => {
+    const { key } = await newTenant()
+    const scripted = model([says('read')])
+    const made = await Promise.all(
+      notes.map(async ([filename, bytes]) => ({
+        type: 'file',
+        file: { filename, file_data: encodeBase64Bytes(typeof bytes === 'function' ? await bytes() : bytes) },
+      })),
+    )
+    const sent = await call('POST', '/v1/chat/completions', {
+      key,
+      body: { model: scripted.id, messages: [{ role: 'user', content: made }] },
+    })
+    expect(sent.status).toBe(200)
+    const text = listTexts(scripted.requests[0]!).join().replaceAll('\\n', '\n')
+    for (const [name, , shown] of notes) expect(text, name).toMatch(shown)
+    expect(scripted.requestTexts[0]).toContain('data:image/png;base64,iVBOR')
+  })
+
+  it('that is an image is listed as it was sent', async () => {
+    const { key } = await newTenant()
+    const content = [{ type: 'input_file', filename: 'p.png', file_data: encodeBase64Bytes(png) }]
+    const scripted = model([says('seen')])
+    const { body } = await call<{ id: string }>('POST', '/v1/responses', {
+      key,
+      body: { model: scripted.id, input: [{ role: 'user', content }] },
+    })
+    const listed = await call<{ data: { content: unknown }[] }>('GET', `/v1/responses/${body.id}/input_items`, { key })
+    expect(listed.body.data[0]?.content).toEqual(content)
+    expect(scripted.requestTexts[0]).toContain('data:image/png;base64,iVBOR')
+    expect(scripted.requestTexts[0]).not.toContain('"sent"')
   })
 
   it('says that a recording cannot be transcribed where nobody does', async () => {
@@ -281,7 +345,9 @@ describe('a file in a message', () => {
       key,
       body: { model: scripted.id, messages: [{ role: 'user', content }] },
     })
-    expect(listTexts(scripted.requests[0]!).join()).toMatch(/audio\.wav contains:\]\n\(What is said in it c/)
+    expect(listTexts(scripted.requests[0]!).join()).toMatch(
+      /audio\.wav contains:\]\n\(It is a recording\. What is said in it could/,
+    )
   })
 
   it('can be read also by an agent whose client brings tools of its own', async () => {

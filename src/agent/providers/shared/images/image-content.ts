@@ -12,7 +12,9 @@ export type ImageContent =
 const supportedFormats: ReadonlySet<string> = new Set(['jpeg', 'png', 'gif', 'webp'])
 const toText = (text: string): ImageContent => ({ kind: 'text', text })
 
-export const omittedImageText = '[an image, left out because it was too large]'
+/** In place of all images, after the provider has refused a request because of one. */
+export const omittedImageText = '[an image, left out because the provider refused it]'
+const tooLargeText = '[an image, left out because it was too large]'
 
 export function toImageContent({ mediaType, data }: ImagePart, maxBytes: number): ImageContent {
   if (data.startsWith('blob:')) return toText('[an image that is gone]')
@@ -22,7 +24,7 @@ export function toImageContent({ mediaType, data }: ImagePart, maxBytes: number)
   const type = readType(mediaType, data)
   const format = type.replace(/^image\//, '').replace(/^jpg$/, 'jpeg')
   if (!supportedFormats.has(format)) return toText(`[an image of the type ${type}, not shown]`)
-  return data.length * 0.75 > maxBytes ? toText(omittedImageText) : { kind: 'bytes', format, data }
+  return data.length * 0.75 > maxBytes ? toText(tooLargeText) : { kind: 'bytes', format, data }
 }
 
 /** So many characters of base64 have the bytes that tell a format. */

@@ -9,6 +9,7 @@ import { diffCommands } from './diff.ts'
 import { env } from './env.ts'
 import { fileCommands } from './files.ts'
 import { grepCommands } from './grep.ts'
+import { iconv } from './iconv.ts'
 import type { Command } from './io.ts'
 import { jq } from './jq.ts'
 import { lineCommands } from './lines.ts'
@@ -19,6 +20,7 @@ import { shellCommands } from './shells.ts'
 import { systemCommands } from './system.ts'
 import { tar } from './tar.ts'
 import { textCommands } from './text.ts'
+import { unzip } from './unzip.ts'
 import { xxd } from './xxd.ts'
 
 export const commands: readonly Command[] = [
@@ -31,6 +33,7 @@ export const commands: readonly Command[] = [
   env,
   ...fileCommands,
   ...grepCommands,
+  iconv,
   jq,
   ...lineCommands,
   ...listingCommands,
@@ -40,5 +43,6 @@ export const commands: readonly Command[] = [
   ...systemCommands,
   tar,
   ...textCommands,
+  unzip,
   xxd,
 ]
