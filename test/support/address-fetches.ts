@@ -90,6 +90,7 @@ export const addressFetches: readonly AddressFetch[] = [
   { file: 'worker/routes/v1/embeddings.ts', by: 'configured' },
   { file: 'worker/auth.ts', by: 'configured' },
   { file: 'worker/login/verify-login.ts', by: 'configured' },
+  { file: 'worker/routes/oauth/find-client.ts', by: 'configured' },
   // --- chat platforms
   { file: 'durable/tenant/channels/connection.ts', by: 'platform' },
   { file: 'channels/fetch-media.ts', by: 'platform' },
