@@ -7,6 +7,7 @@ import { adminRoutes } from './routes/admin.ts'
 import { shardRoutes } from './routes/shards.ts'
 import { backupRoutes } from './routes/backup.ts'
 import { approvalRoutes } from './routes/approvals.ts'
+import { agUiRoutes } from './routes/ag-ui.ts'
 import { appRoutes } from './routes/apps.ts'
 import { attachmentRoutes } from './routes/attachments.ts'
 import { auditRoutes } from './routes/audit.ts'
@@ -87,6 +88,7 @@ export const routes: readonly ApiRoute[] = [
   ...sessionGoalRoutes,
   ...commandRoutes,
   ...sessionChatRoutes,
+  ...agUiRoutes,
   ...sessionContextRoutes,
   ...fileRoutes,
   ...attachmentRoutes,

@@ -112,7 +112,6 @@ describe('toolsets', () => {
   })
 
   it.each([
-    'homeassistant',
     'x_search',
     'video',
     'kanban',

@@ -82,6 +82,7 @@ const routes: readonly (readonly [Way | { readonly reason: string }, readonly st
       'POST /api/sessions/{id}/chat',
       'POST /api/sessions/{id}/chat/stream',
       'POST /api/sessions/{id}/steer',
+      'POST /ag-ui',
       'POST /v1/chat/completions',
       'POST /v1/responses',
       'POST /v1/runs',
