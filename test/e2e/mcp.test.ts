@@ -366,7 +366,6 @@ describe.skipIf(chromium === undefined)('the screen of MCP servers in Chromium',
       expect(await consent.evaluate('document.documentElement.scrollWidth')).toBeLessThanOrEqual(390)
       await consent.getByRole('checkbox', { name: /Aufträge anlegen/ }).uncheck()
       await consent.getByRole('button', { name: 'Erlauben' }).click()
-      await consent.getByText('', { exact: false }).first().waitFor({ state: 'attached' })
       const { searchParams } = await app.returned
       expect(searchParams.get('state')).toBe('the state')
       await transport.finishAuth(searchParams)
