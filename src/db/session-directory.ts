@@ -78,6 +78,14 @@ export async function getSession({ read }: TenantDb, sessionId: string) {
 export const hasSessionOfChat = async ({ read }: TenantDb, chat: string): Promise<boolean> =>
   (await read('SELECT 1 FROM session WHERE tenant_id = ?1 AND chat = ?2 LIMIT 1', chat)).length > 0
 
+/** The chats of sessions, as `chatName` names them, the latest first. */
+export const listChats = ({ read }: TenantDb, limit: number) =>
+  read<{ readonly chat: string; readonly title: string | null }>(
+    `SELECT chat, max(title) AS title FROM session WHERE tenant_id = ?1 AND chat IS NOT NULL
+      GROUP BY chat ORDER BY max(updated_at) DESC LIMIT ?2`,
+    limit,
+  )
+
 /** Sessions of other classes between the listed ones are skipped; after this many the list ends. */
 const maxScannedSessions = 300
 

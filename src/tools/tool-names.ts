@@ -12,8 +12,8 @@ export const transcribeAction = 'transcribe'
 /** Actions like those of tools, without a call of a model (judge-action.ts). Settings and roles name it like one. */
 const actionNames: readonly string[] = [sendAction, transcribeAction]
 
-/** Of MCP servers and of plugins. */
-const serverTools = /^(?:mcp|plugin)(?:__|-)/
+/** Of MCP servers and of plugins, those that are built in with them. */
+const serverTools = /^(?:mcp|plugin)(?:__|-)|^(?:ha|spotify)_|^(?:homeassistant|spotify)$/
 export const isServerTool = (name: string): boolean => serverTools.test(name)
 
 const toolNames: readonly string[] = [

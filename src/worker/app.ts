@@ -7,6 +7,8 @@ import { adminRoutes } from './routes/admin.ts'
 import { shardRoutes } from './routes/shards.ts'
 import { backupRoutes } from './routes/backup.ts'
 import { approvalRoutes } from './routes/approvals.ts'
+import { agUiRoutes } from './routes/ag-ui.ts'
+import { appRoutes } from './routes/apps.ts'
 import { attachmentRoutes } from './routes/attachments.ts'
 import { auditRoutes } from './routes/audit.ts'
 import { batchRoutes } from './routes/batches.ts'
@@ -34,6 +36,7 @@ import { mediaRoutes } from './routes/v1/media.ts'
 import { modelRoutes } from './routes/v1/models.ts'
 import { livenessRoutes } from './routes/liveness.ts'
 import { createOpenRoutes } from './routes/open.ts'
+import { oauthServerRoutes } from './routes/oauth/oauth-server.ts'
 import { pairingRoutes } from './routes/pairing.ts'
 import { pushRoutes } from './routes/push.ts'
 import { responseRoutes } from './routes/v1/responses.ts'
@@ -85,6 +88,7 @@ export const routes: readonly ApiRoute[] = [
   ...sessionGoalRoutes,
   ...commandRoutes,
   ...sessionChatRoutes,
+  ...agUiRoutes,
   ...sessionContextRoutes,
   ...fileRoutes,
   ...attachmentRoutes,
@@ -97,6 +101,7 @@ export const routes: readonly ApiRoute[] = [
   ...secretRoutes,
   ...memoryRoutes,
   ...mcpRoutes,
+  ...appRoutes,
   ...pluginRoutes,
   ...outgoingHookRoutes,
   ...jobRoutes,
@@ -128,6 +133,7 @@ export const openRoutes: readonly OpenRoute[] = [
   ...sharedPageRoutes,
   ...createMcpServerRoutes(() => routes),
   ...mcpOAuthRoutes,
+  ...oauthServerRoutes,
   ...livenessRoutes,
   ...createOpenRoutes(() => [...routes, ...openRoutes]),
 ]

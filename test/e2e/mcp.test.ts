@@ -1,11 +1,19 @@
 /**
- * Tests the MCP client against servers of the official SDK in both eras, and against a reference server as npm ships it, and
- * the screen of servers.
+ * Tests the MCP client against servers of the official SDK in both eras, and against a reference server as npm ships it, the
+ * sign-in of the official client to our server, and the screens of both.
  */
 
 import { type ChildProcess, spawn } from 'node:child_process'
+import {
+  Client as SdkClient,
+  type OAuthClientProvider,
+  StreamableHTTPClientTransport,
+  UnauthorizedError,
+} from '@modelcontextprotocol/client'
 import { randomInt } from 'node:crypto'
 import { readFileSync } from 'node:fs'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import type { Browser, Page } from 'playwright-core'
@@ -192,6 +200,88 @@ describe('the reference server "everything"', () => {
   })
 })
 
+/** Receives the browser that returns to an app. */
+function listenForReturn() {
+  const returned = Promise.withResolvers<URL>()
+  const http = createServer((request, response) => {
+    response.end('<!doctype html><title>Connected</title>')
+    if (request.url?.startsWith('/callback')) returned.resolve(new URL(request.url, 'http://127.0.0.1'))
+  })
+  return new Promise<{ url: string; returned: Promise<URL>; close: () => void }>((resolve) => {
+    http.listen(0, '127.0.0.1', () => {
+      const { port: at } = http.address() as AddressInfo
+      resolve({ url: `http://127.0.0.1:${at}/callback`, returned: returned.promise, close: () => void http.close() })
+    })
+  })
+}
+
+/** An app of the official SDK, which keeps everything in memory. `open` is its browser. */
+function createApp(redirectUrl: string, open: (url: URL) => void) {
+  const kept: { client?: unknown; tokens?: unknown; verifier: string } = { verifier: '' }
+  const provider: OAuthClientProvider = {
+    redirectUrl,
+    clientMetadata: { client_name: 'SDK app', redirect_uris: [redirectUrl], token_endpoint_auth_method: 'none' },
+    state: () => 'the state',
+    clientInformation: () => kept.client as never,
+    saveClientInformation: (client) => void (kept.client = client),
+    tokens: () => kept.tokens as never,
+    saveTokens: (tokens) => void (kept.tokens = tokens),
+    redirectToAuthorization: open,
+    saveCodeVerifier: (verifier) => void (kept.verifier = verifier),
+    codeVerifier: () => kept.verifier,
+  }
+  const connect = async (authorize?: (transport: StreamableHTTPClientTransport) => Promise<void>) => {
+    const transport = () => new StreamableHTTPClientTransport(new URL(`${server.url}/mcp`), { authProvider: provider })
+    const sdk = new SdkClient({ name: 'app', version: '1' })
+    const first = transport()
+    try {
+      await sdk.connect(first)
+    } catch (error) {
+      if (!(error instanceof UnauthorizedError) || !authorize) throw error
+      await authorize(first)
+      await sdk.connect(transport())
+    }
+    return sdk
+  }
+  return { kept, connect }
+}
+
+describe('an app of the official SDK', () => {
+  it('goes from a 401 to calls, renews its tokens, and ends when it is disconnected', async () => {
+    let address = new URL(server.url)
+    const app = createApp('http://127.0.0.1:9/callback', (url) => void (address = url))
+    const sdk = await app.connect(async (transport) => {
+      const headers = { authorization: `Bearer ${client.key}` }
+      const html = await (await fetch(address, { headers })).text()
+      const form = new URLSearchParams(address.searchParams)
+      form.set('holder', /name="holder" value="(\w+)"/.exec(html)?.[1] ?? '')
+      form.set('action', 'allow')
+      for (const scope of ['chat', 'read']) form.append('grant', scope)
+      const answer = await fetch(`${server.url}/oauth/authorize`, {
+        method: 'POST',
+        body: form,
+        headers,
+        redirect: 'manual',
+      })
+      expect(answer.status).toBe(303)
+      await transport.finishAuth(new URL(answer.headers.get('location') ?? '').searchParams)
+    })
+    const { tools } = await sdk.listTools()
+    expect(tools.map(({ name }) => name)).toEqual(expect.arrayContaining(['chat', 'sessions_list']))
+    const answer = await sdk.callTool({ name: 'chat', arguments: { message: '[[say hello]]', wait: 20 } })
+    expect(answer.structuredContent).toMatchObject({ status: 'completed' })
+    const before = app.kept.tokens as { access_token: string }
+    app.kept.tokens = { ...before, access_token: 'talat_expired' }
+    const renewed = await app.connect()
+    expect((await renewed.listTools()).tools).toHaveLength(tools.length)
+    expect(app.kept.tokens).not.toMatchObject({ access_token: before.access_token })
+    const { json } = await client.get('/api/apps')
+    const own = json.data.find(({ name }: { name: string }) => name === 'SDK app')
+    expect((await client.send('DELETE', `/api/apps/${own.id}`)).status).toBe(204)
+    await expect(renewed.listTools()).rejects.toThrow(/./)
+  })
+})
+
 describe.skipIf(chromium === undefined)('the screen of MCP servers in Chromium', () => {
   let browser: Browser
   let page: Page
@@ -255,6 +345,42 @@ describe.skipIf(chromium === undefined)('the screen of MCP servers in Chromium',
     await form.getByRole('button', { name: 'Import servers' }).click()
     await page.locator('#mcp-other').waitFor()
     expect((await client.get('/api/mcp/servers/other')).json.alias).toBe('other')
+  })
+
+  it('lets a person decide about an app that a browser comes from, and disconnect it', async () => {
+    const app = await listenForReturn()
+    let address = new URL(server.url)
+    const sdk = createApp(app.url, (url) => void (address = url))
+    const connecting = sdk.connect(async (transport) => {
+      const context = await browser.newContext({ locale: 'de-DE', viewport: { width: 390, height: 844 } })
+      const consent = await context.newPage()
+      // From a page of another site, as apps do.
+      await consent.goto(app.url.replace('/callback', '/').replace('127.0.0.1', 'localhost'))
+      await consent.evaluate(`location.href = ${JSON.stringify(address.href)}`)
+      await consent.getByLabel('Dein Schlüssel von Talaria').fill(client.key ?? '')
+      await consent.getByRole('button', { name: 'Anmelden' }).click()
+      await consent.getByRole('heading', { name: 'Darf SDK app Talaria benutzen?' }).waitFor()
+      await consent.evaluate(axe)
+      const found = await consent.evaluate(`axe.run().then(({ violations }) => violations.map(({ id }) => id))`)
+      expect(found).toEqual([])
+      expect(await consent.evaluate('document.documentElement.scrollWidth')).toBeLessThanOrEqual(390)
+      await consent.getByRole('checkbox', { name: /Aufträge anlegen/ }).uncheck()
+      await consent.getByRole('button', { name: 'Erlauben' }).click()
+      const { searchParams } = await app.returned
+      expect(searchParams.get('state')).toBe('the state')
+      await transport.finishAuth(searchParams)
+      await context.close()
+    })
+    const { tools } = await (await connecting).listTools()
+    expect(tools.map(({ name }) => name)).not.toContain('jobs_create')
+    app.close()
+    await page.evaluate(`location.hash = '#/account'`)
+    const row = page.getByRole('listitem').filter({ hasText: 'SDK app' })
+    await row.getByText('chat, read, write').waitFor()
+    await row.getByRole('button', { name: 'Disconnect' }).click()
+    await page.getByRole('dialog').getByRole('button', { name: 'Disconnect' }).click()
+    await row.waitFor({ state: 'detached' })
+    await page.evaluate(`location.hash = '#/mcp'`)
   })
 
   it('has no defects for people who use other means than eyes and a mouse, also on a phone and in German', async () => {

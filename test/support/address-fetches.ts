@@ -81,6 +81,7 @@ export const addressFetches: readonly AddressFetch[] = [
   { file: 'durable/tenant/mcp/oauth/token-request.ts', by: 'configured' },
   { file: 'durable/tenant/outgoing/outgoing-rows.ts', by: 'configured' },
   { file: 'durable/tenant/outgoing/sign-delivery.ts', by: 'configured' },
+  { file: 'durable/tenant/plugins/built-in-plugins.ts', by: 'configured' },
   { file: 'durable/tenant/plugins/plugin-host.ts', by: 'configured' },
   { file: 'worker/routes/outgoing-hooks.ts', by: 'configured' },
   { file: 'durable/tenant/push/send-push.ts', by: 'configured' },
@@ -90,6 +91,7 @@ export const addressFetches: readonly AddressFetch[] = [
   { file: 'worker/routes/v1/embeddings.ts', by: 'configured' },
   { file: 'worker/auth.ts', by: 'configured' },
   { file: 'worker/login/verify-login.ts', by: 'configured' },
+  { file: 'worker/routes/oauth/find-client.ts', by: 'configured' },
   // --- chat platforms
   { file: 'durable/tenant/channels/connection.ts', by: 'platform' },
   { file: 'channels/fetch-media.ts', by: 'platform' },

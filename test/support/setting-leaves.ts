@@ -33,6 +33,7 @@ const candidates: readonly unknown[] = [
   'openai',
   ['file'],
   ['openai/a'],
+  ['send_message'],
   ['chat'],
   ['example.org'],
   ['ONE_TOKEN'],

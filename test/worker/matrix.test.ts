@@ -20,6 +20,7 @@ import {
   request,
   type RequestOptions,
 } from './client.ts'
+import { connectApp } from './connect-app.ts'
 import { fillPath, listOperations, type Operation, sample } from './document.ts'
 
 type Ids = Readonly<Record<string, string>>
@@ -153,6 +154,7 @@ async function makeResources(
     channel: channel.body.id,
     plugin,
     hook: hook.body.id,
+    app: (await connectApp(key, { name: canary })).id,
     person: `telegram:${person}`,
     login: login.body.id,
     key: keyIdOf(await newKey(id, ['read'], { name: canary })),
@@ -185,6 +187,7 @@ async function makeTenant(canary: string): Promise<Tenant> {
   await remove(`/api/channels/${deleted['channel']}`)
   await remove(`/api/plugins/${deleted['plugin']}`)
   await remove(`/api/hooks/${deleted['hook']}`)
+  await remove(`/api/apps/${deleted['app']}`)
   await remove(`/api/pairing/${deleted['person']}`)
   await call('DELETE', `/api/admin/logins/${deleted['login']}`)
   await call('DELETE', `/api/admin/keys/${deleted['key']}`)
@@ -213,6 +216,7 @@ const unknown: Resources = {
   channel: `ch_${'0'.repeat(32)}`,
   plugin: 'never-made',
   hook: `hook_${'0'.repeat(32)}`,
+  app: `app_${'0'.repeat(32)}`,
   person: 'telegram:0',
   login: `login_${'0'.repeat(32)}`,
   key: 'a'.repeat(16),
@@ -239,6 +243,7 @@ const kinds: readonly (readonly [RegExp, string])[] = [
   [/^\/api\/batches\/\{/, 'batch'],
   [/^\/api\/channels\/\{/, 'channel'],
   [/^\/api\/hooks\/\{/, 'hook'],
+  [/^\/api\/apps\/\{/, 'app'],
   [/^\/api\/plugins\/\{/, 'plugin'],
   [/^\/api\/pairing\/\{/, 'person'],
   [/^\/api\/admin\/tenants\/\{/, 'tenant'],

@@ -87,7 +87,7 @@ const groups: readonly (readonly [group: string, names: readonly string[]])[] = 
   ['safety', ['approvals', 'terminal', 'roles', 'tool_loop_guardrails']],
   ['conversations', ['compression', 'session_reset', 'sessions', 'busy_input_mode', 'prompt_caching', 'delegation']],
   ['learning', ['memory', 'learning', 'search']],
-  ['tools', ['toolsets', 'tools', 'web', 'browser', 'image', 'tts', 'stt', 'video']],
+  ['tools', ['toolsets', 'tools', 'plugins', 'web', 'browser', 'image', 'tts', 'stt', 'video']],
   ['limits', ['limits']],
 ]
 

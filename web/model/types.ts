@@ -15,5 +15,6 @@ export type Decision = Approval['choices'][number]
 export type Question = Schemas['Question']
 export type McpServer = Schemas['McpServer']
 export type McpTool = Schemas['McpTool']
+export type ConnectedApp = Schemas['ConnectedApp']
 /** Events of other types are ignored. */
 export type SessionEvent = Schemas['SessionEvent']

@@ -99,6 +99,8 @@ export const settingsInGerman: SettingWords = {
     'memory.prefetch': 'Vorab den Gedächtnisdienst fragen',
     'toolsets.enabled': 'Angebotene Werkzeuge',
     'toolsets.disabled': 'Abgeschaltete Werkzeuge',
+    'plugins.enabled': 'Eingebaute Plugins',
+    'plugins.homeassistant_url': 'Adresse von Home Assistant',
     'tools.tool_search.enabled': 'Werkzeuge suchen',
     'tools.tool_search.threshold_pct': 'Suchen ab diesem Anteil',
     'tools.tool_search.listing': 'Namen der Werkzeuge aufzählen',
@@ -220,6 +222,8 @@ export const settingsInGerman: SettingWords = {
     'memory.prefetch': 'Der nächste Durchlauf wartet nicht auf den Dienst. Standard: aus.',
     'toolsets.enabled': 'Eines je Zeile. Standard: die der Quelle.',
     'toolsets.disabled': 'Eines je Zeile.',
+    'plugins.enabled': 'Eingebaute Plugins, die eingeschaltet sind. Standard: keine.',
+    'plugins.homeassistant_url': 'Eine öffentliche Adresse.',
     'tools.tool_search.enabled':
       'Werkzeuge von Servern und Plugins werden gesucht und nicht aufgezählt. Standard: selbst entscheiden.',
     'tools.tool_search.threshold_pct': 'Des Kontextfensters, in Prozent. Standard: 5.',

@@ -105,6 +105,8 @@ export const settingsInEnglish: SettingWords = {
     'memory.prefetch': 'Ahead, ask the memory service',
     'toolsets.enabled': 'Offered tools',
     'toolsets.disabled': 'Tools that are off',
+    'plugins.enabled': 'Built-in plugins',
+    'plugins.homeassistant_url': 'Address of Home Assistant',
     'tools.tool_search.enabled': 'Search tools',
     'tools.tool_search.threshold_pct': 'Search from this share',
     'tools.tool_search.listing': 'List the names of tools',

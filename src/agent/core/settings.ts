@@ -264,6 +264,20 @@ export const settingsSchema = z.strictObject({
     })
     .optional(),
   tools: z.strictObject({ tool_search: toolSearch.optional() }).optional(),
+  plugins: z
+    .strictObject({
+      enabled: z
+        .array(z.enum(['homeassistant', 'send_message', 'spotify']))
+        .max(20)
+        .optional()
+        .describe('Built-in plugins that are on. Default: none.'),
+      homeassistant_url: z
+        .url({ protocol: /^https?$/ })
+        .max(500)
+        .optional()
+        .describe('A public address.'),
+    })
+    .optional(),
   busy_input_mode: z
     .enum(['queue', 'interrupt', 'steer'])
     .optional()

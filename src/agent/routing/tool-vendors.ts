@@ -38,6 +38,8 @@ const vendors: readonly ToolVendor[] = [
   vendor('groq', 'https://api.groq.com/openai'),
   vendor('browserbase', 'https://api.browserbase.com'),
   vendor('steel', 'https://api.steel.dev'),
+  vendor('homeassistant', ''),
+  vendor('spotify', 'https://api.spotify.com'),
 ]
 
 /** Whether credentials can be stored for a vendor of this name. */

@@ -58,6 +58,7 @@ const rules: Readonly<Record<string, MarkRule>> = {
   memory: tenantData,
   session_search: tenantData,
   cronjob: tenantData,
+  send_message: tenantData,
 }
 
 const prefixRules: readonly (readonly [RegExp, MarkRule])[] = [

@@ -34,7 +34,7 @@ export class SessionTenant {
   /** Tools of MCP servers. */
   mcp: McpTools | undefined
   plugins: TenantPluginTools | undefined
-  /** Of servers and plugins: the same array as long as they are the same. */
+  /** Of built-in plugins, servers and plugins: the same array as long as they are the same. */
   tools: readonly Tool[] = []
   #access: Access = fullAccess
   /** When the load of this access began, and the last try to load one. */
@@ -78,7 +78,10 @@ export class SessionTenant {
       const { tryLoadPlugins } = await import('./plugins/load-plugins.ts')
       this.plugins = await tryLoadPlugins(this.#env, snapshot, this.plugins)
     }
-    this.tools = joinTools(this.mcp?.tools ?? noTools, this.plugins?.tools ?? noTools)
+    const builtIn = snapshot.settings.plugins?.enabled?.length
+      ? (await import('./plugins/built-in-plugins.ts')).loadBuiltInPlugins(this.#env, snapshot)
+      : noTools
+    this.tools = joinTools(joinTools(builtIn, this.mcp?.tools ?? noTools), this.plugins?.tools ?? noTools)
     this.keys = opened[0]
     this.secrets = opened[1]
     this.snapshot = shareSettings(snapshot)
@@ -200,15 +203,15 @@ export class SessionTenant {
 
 const noTools: readonly Tool[] = []
 /** Joined lists by their first part: sessions of a tenant share them. */
-const joinedTools = new WeakMap<readonly Tool[], { readonly plugins: readonly Tool[]; readonly all: readonly Tool[] }>()
+const joinedTools = new WeakMap<readonly Tool[], { readonly added: readonly Tool[]; readonly all: readonly Tool[] }>()
 
-function joinTools(servers: readonly Tool[], plugins: readonly Tool[]): readonly Tool[] {
-  if (!plugins.length) return servers
-  if (!servers.length) return plugins
-  const known = joinedTools.get(servers)
-  if (known?.plugins === plugins) return known.all
-  const all = [...servers, ...plugins]
-  joinedTools.set(servers, { plugins, all })
+function joinTools(first: readonly Tool[], added: readonly Tool[]): readonly Tool[] {
+  if (!added.length) return first
+  if (!first.length) return added
+  const known = joinedTools.get(first)
+  if (known?.added === added) return known.all
+  const all = [...first, ...added]
+  joinedTools.set(first, { added, all })
   return all
 }
 

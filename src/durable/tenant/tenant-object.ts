@@ -16,6 +16,7 @@ import { refuseNewerSchema } from '#durable/platform/schema-version.ts'
 import { TenantAccess } from './access.ts'
 import type { ScheduledParts } from '#durable/platform/part-schedule.ts'
 import { TenantAlarm } from './alarm.ts'
+import { TenantApps } from './apps/apps.ts'
 import { TenantAudit } from './audit.ts'
 import { TenantBackup } from './backup.ts'
 import { TenantBatches } from './batches/batches.ts'
@@ -227,6 +228,12 @@ export class TenantDO extends DurableObject<Env> {
     audit: this.#audit,
     secrets: () => this.#secrets.sealed(),
   })
+  readonly #apps = new TenantApps({
+    mayChange: this.#mayChange,
+    sql: this.#sql,
+    audit: this.#audit,
+    revoke: (id) => this.#access.revokeKey(systemAuthority(this.#id, { kind: 'job', id: 'apps' }, ['write']), id),
+  })
   readonly #recall = new TenantRecall({
     mayChange: this.#mayChange,
     tenantId: this.#id,
@@ -383,6 +390,10 @@ export class TenantDO extends DurableObject<Env> {
 
   get plugins(): TenantPlugins {
     return this.#plugins
+  }
+
+  get apps(): TenantApps {
+    return this.#apps
   }
 
   get recall(): TenantRecall {

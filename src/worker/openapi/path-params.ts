@@ -41,6 +41,7 @@ export const channelParam = ofId('channel', 'ch_1f2e3d4c5b6a79880716253443526170
 export const pathSecretParam = { description: 'The secret of the webhook.', example: 'b5c0a7e9d2f4b681' }
 export const webhookParam = ofId('webhook', 'wh_1f2e3d4c5b6a79880716253443526170')
 export const pairingParam = ofId('person', 'telegram:4711')
+export const appParam = ofId('app', 'app_1f2e3d4c5b6a79880716253443526170')
 export const keyParam = ofId('key', 'k7q2m5x3a6b4c2de')
 export const tenantParam = ofId('tenant', 'acme')
 export const loginParam = ofId('login rule', 'login_1f2e3d4c5b6a7988')

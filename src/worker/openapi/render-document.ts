@@ -126,7 +126,35 @@ const formOf = (properties: Json, required: readonly string[]): Json => ({
   'multipart/form-data': { schema: { type: 'object', properties, required } },
 })
 
+const textFormOf = (properties: Json, required: readonly string[]): Json => ({
+  'application/x-www-form-urlencoded': { schema: { type: 'object', properties, required } },
+})
+
+const clientFields: Json = { client_id: shortText, client_secret: shortText }
+
 const formBodies: Readonly<Record<string, Json>> = {
+  '/oauth/authorize': textFormOf(
+    {
+      action: { type: 'string', enum: ['allow', 'deny', 'sign-in', 'sign-out'] },
+      grant: { type: 'array', items: shortText, description: 'The scopes that the person allows.' },
+      key: { ...shortText, description: 'For `sign-in`.' },
+      holder: { ...shortText, description: 'The person of the page.' },
+    },
+    ['action'],
+  ),
+  '/oauth/token': textFormOf(
+    {
+      ...clientFields,
+      grant_type: { type: 'string', enum: ['authorization_code', 'refresh_token'] },
+      code: shortText,
+      redirect_uri: shortText,
+      code_verifier: shortText,
+      refresh_token: shortText,
+      resource: shortText,
+    },
+    ['grant_type'],
+  ),
+  '/oauth/revoke': textFormOf({ ...clientFields, token: shortText }, ['token']),
   '/v1/files': formOf(
     {
       file: binary,
@@ -237,7 +265,8 @@ const descriptions: Readonly<Record<string, string>> = {
   Approvals: 'Tool calls that a person has to allow.',
   Questions: 'Questions of the agent that a person has to answer.',
   Search: 'Full text over the history of the tenant.',
-  'MCP server': 'The agent for MCP clients.',
+  'MCP server': 'The agent for MCP clients, and the sign-in of apps that use it.',
+  Apps: 'Apps that people have connected to the MCP server.',
   Tools: 'Tools and toolsets of the agent, and what missing ones need.',
   Skills: 'Instructions for kinds of work that the agent loads when it needs them.',
   'MCP servers': 'Servers whose tools the agent uses.',

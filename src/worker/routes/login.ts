@@ -72,15 +72,27 @@ function refuseForeign(request: Request): void {
 }
 
 async function signIn(web: RequestContext): Promise<Response> {
+  refuseForeign(web.req.raw)
+  return noContent(
+    await createLogin(web, async () => {
+      const bytes = await readBytes(web.req.raw, { bytes: maxBodyBytes, text: '8 KB' })
+      return validate(loginSchema, parseJson(new TextDecoder().decode(bytes)))
+    }),
+  )
+}
+
+/** The cookie of a sign-in with a key, for a page that has no script. The caller refuses forms of other origins. */
+export const signInWithKey = (web: RequestContext, key: string): Promise<string> =>
+  createLogin(web, async () => validate(loginSchema, { key }))
+
+async function createLogin(web: RequestContext, read: () => Promise<LoginRequest>): Promise<string> {
   const { raw: request } = web.req
   requireAdminKey(web.env)
-  refuseForeign(request)
   requireAttempt(request)
   await requireShield(web.env, request)
-  const bytes = await readBytes(request, { bytes: maxBodyBytes, text: '8 KB' })
-  const body = validate(loginSchema, parseJson(new TextDecoder().decode(bytes)))
+  const body = await read()
   try {
-    return noContent(await issueCookie(web.env, request.url, await requireHolder(web, body)))
+    return await issueCookie(web.env, request.url, await requireHolder(web, body))
   } catch (error) {
     if (error instanceof AppError && error.status === 401) countWrongAttempt(request)
     throw error

@@ -7,6 +7,7 @@ import { serveMcp, tool } from '../../support/mcp-server.ts'
 import { readListedTool, renderForHash } from '#agent/mcp/listed-tool.ts'
 import { sha256Hex } from '#durable/platform/hash.ts'
 import { applyMigrations, bindings, call, newKey, newSession, newTenant, request } from '../client.ts'
+import { connectApp } from '../connect-app.ts'
 import { listOperations } from '../document.ts'
 
 type Entry = { readonly kind: string; readonly actor: string | null; readonly subject: string }
@@ -79,6 +80,7 @@ const audited: Readonly<Record<string, Case>> = {
     by: 'tenant',
     path: () => '/api/mcp/servers/audited',
   },
+  'DELETE /api/apps/{id}': { kind: 'app.disconnected', by: 'tenant', path: ({ app }) => `/api/apps/${app}` },
   'POST /api/plugins': {
     kind: 'plugin.created',
     by: 'tenant',
@@ -352,12 +354,15 @@ const unaudited: readonly RegExp[] = [
   /^POST \/api\/mcp\/servers\/\{alias\}\/(?:test|refresh|oauth\/start)$/,
   // They send what happened before, once more or as a test.
   /^POST \/api\/hooks\/\{id\}\/(?:test|deliveries\/\{delivery\}\/retry)$/,
+  // The consent of a person writes an entry, which connected-apps.test.ts reads. The others are calls of the app itself.
+  /^POST \/oauth\/(?:authorize|register|revoke|token)$/,
   // Its tools call routes, each with its entry.
   /^\w+ \/mcp$/,
   // Adds servers, each with its entry.
   /^POST \/api\/mcp\/import$/,
   // Writes an entry when somebody was signed in (mcp-oauth.test.ts).
   /^DELETE \/api\/mcp\/servers\/\{alias\}\/oauth$/,
+  /^POST \/ag-ui$/,
   /^\w+ \/v1\/(?:chat\/completions|responses|conversations|embeddings|audio|images|runs|files|uploads|models)/,
   /^\w+ \/api\/sessions(?:\/import)?$/,
   /^\w+ \/api\/sessions\/\{id\}(?:$|\/)/,
@@ -421,7 +426,8 @@ beforeAll(async () => {
   const code = issued.kind === 'code' ? issued.code : ''
   const prompts = { model: model([says('done')]).id, prompts: [{ prompt: 'go' }] }
   const { body: batch } = await call<{ id: string }>('POST', '/api/batches', { key, body: prompts })
-  ids = { batch: batch.id, tenant, key, session, spare, code, hash, approval: first.id, run: second.run_id }
+  const { id: app } = await connectApp(key)
+  ids = { app, batch: batch.id, tenant, key, session, spare, code, hash, approval: first.id, run: second.run_id }
 })
 
 const list = async (kind: string, key?: string) =>

@@ -7,6 +7,7 @@ import { Screen } from '../../parts/load.tsx'
 import { addressOf } from '../../parts/route.ts'
 import { applyTheme, type Theme, theme, themes } from '../../parts/theme.ts'
 import { chooseLanguage, chosenLanguage, t } from '../../words/words.ts'
+import { AppList } from '../access/app-list.tsx'
 import { KeyList } from '../access/key-list.tsx'
 import { PushSwitch } from './push-switch.tsx'
 import { SignInLink } from './sign-in-link.tsx'
@@ -39,6 +40,7 @@ export function Account() {
       <SignInLink />
       <PushSwitch />
       {can('read') && <KeyList route="/api/keys" />}
+      {can('read') && <AppList />}
       <p class="row">
         <a href={addressOf('keys')}>{t('shortcuts')}</a> <a href="/docs/">{t('documentation')}</a>{' '}
         <a href="/docs">{t('apiReference')}</a> <span class="note">Talaria {known.version}</span>

@@ -32,6 +32,8 @@ export const auditActions = [
   'mcp.approved',
   'mcp.signed_in',
   'mcp.signed_out',
+  'app.connected',
+  'app.disconnected',
   'plugin.created',
   'plugin.changed',
   'plugin.approved',

@@ -11,7 +11,8 @@ export type Scope = (typeof scopes)[number]
 
 /**
  * A key of the tenant, or a person of an identity provider, who has the id `login:<hash of issuer and subject>`. `rules`:
- * the ids of the login rules that the token matched, joined by `+`. `name`: for display only, as the person may choose it.
+ * the ids of all whose end ends the access too, joined by `+`: the login rules that the token matched, or a connected app
+ * and the key that it acts for. `name`: for display only, as the person or the app may choose it.
  */
 export type KeyPrincipal = {
   readonly kind: 'key'

@@ -83,6 +83,7 @@ const classes: readonly (readonly [path: string, found: SettingClass])[] = [
   ['terminal.network', ranked(['none', 'public'], 'none')],
   ['terminal.allowed_hosts', hostSubset],
   ['terminal.secrets', subset],
+  ['plugins.*', tenantOnly],
   ['toolsets.enabled', toolSubset],
   ['toolsets.disabled', toolSuperset],
   ['limits.**', lower],

@@ -86,7 +86,7 @@ export class JobsSubject extends RpcTarget implements SessionJobs {
 async function notifyChat(
   session: Session,
   by: Authority,
-  { key, chat, text, format }: ChatNotice,
+  { key, chat, text, format, files = [] }: ChatNotice,
 ): Promise<NoticeState | undefined> {
   if (session.turns.isClosing) return undefined
   await session.ensureTenant()
@@ -97,7 +97,16 @@ async function notifyChat(
   const { origin } = session.meta
   if (origin?.connection !== chat.connection) return undefined
   const { chatOutbox } = session
-  if (!chatOutbox.outbox.listByRun(key).length) chatOutbox.sendNotice(text, key, { format })
+  const isNew = () => !chatOutbox.outbox.listByRun(key).length
+  const paths =
+    files.length && isNew()
+      ? await (await import('../core/store-sent-files.ts')).storeSentFiles(session, by, { key, files })
+      : []
+  // The same message may have arrived meanwhile.
+  if (isNew()) {
+    chatOutbox.sendNotice(text, key, { format })
+    for (const path of paths) chatOutbox.sendFile(path, key)
+  }
   return getState(chatOutbox.outbox.listByRun(key).map(({ deliveryState }) => deliveryState))
 }
 

@@ -71,6 +71,8 @@ export type ChatNotice = {
   readonly text: string
   /** Plain text arrives character by character, whatever the platform draws. */
   readonly format: 'markdown' | 'plain'
+  /** They are stored in the workspace of the chat's session, and sent after the text. */
+  readonly files?: readonly { readonly name: string; readonly bytes: Uint8Array }[]
 }
 export type NoticeState = { readonly kind: 'sending' | 'sent' } | { readonly kind: 'failed'; readonly error: string }
 

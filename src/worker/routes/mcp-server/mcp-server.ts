@@ -7,17 +7,19 @@ import { readText } from '../../input/body.ts'
 import { isForeign } from '../../login/same-origin.ts'
 import type { ApiRoute, OpenRoute, RequestContext } from '../../route.ts'
 import { ok } from '../../shapes.ts'
+import { publicOrigin } from '../mcp-oauth.ts'
+import { mcpPath } from '../oauth/oauth-server.ts'
 
 const tag = 'MCP server'
-const path = '/mcp'
+const path = mcpPath
 const resourcePath = `/.well-known/oauth-protected-resource${path}`
 
-const originOf = (web: RequestContext): string =>
-  (web.env.PUBLIC_URL || new URL(web.req.url).origin).replace(/\/{1,20}$/, '')
+const originOf = (web: RequestContext): string => publicOrigin(web.env, web.req.url)
 
 const resourceShape = z.object({
   resource: z.string(),
   resource_name: z.string(),
+  authorization_servers: z.array(z.string()),
   bearer_methods_supported: z.array(z.string()),
   scopes_supported: z.array(z.string()),
 })
@@ -32,7 +34,7 @@ export const createMcpServerRoutes = (list: () => readonly ApiRoute[]): readonly
     tag,
     summary: 'MCP server: one JSON-RPC message of a client',
     description:
-      'Needs a key in `Authorization`. Tools, resources and prompts are those that the scopes of the key allow.',
+      'Needs a key in `Authorization`, or a token of a connected app. Tools, resources and prompts are those that the scopes of the key allow.',
     example: { jsonrpc: '2.0', id: 1, method: 'tools/list' },
     body: z.looseObject({ jsonrpc: z.literal('2.0') }),
     responses: { ...ok('The answer', z.looseObject({})), 202: { description: 'A notification was taken' } },
@@ -51,6 +53,7 @@ export const createMcpServerRoutes = (list: () => readonly ApiRoute[]): readonly
         Response.json({
           resource: originOf(web) + path,
           resource_name: 'Talaria',
+          authorization_servers: [originOf(web)],
           bearer_methods_supported: ['header'],
           scopes_supported: ['chat', 'read', 'write', 'jobs', 'approve'],
         }),
@@ -62,22 +65,36 @@ async function serve(web: RequestContext, list: () => readonly ApiRoute[]): Prom
   requireOwnOrigin(web)
   // A cookie would let pages of others act: browsers send it by themselves.
   const hasKey = web.req.header('authorization') !== undefined
-  const identity = hasKey ? await authenticateClient(web) : askForKey(web, new AppError(401, 'invalid_api_key', noKey))
-  if (identity instanceof Response) return identity
-  const { serveMcp } = await import('./serve.ts')
-  return serveMcp({ web, identity, routes: list(), text: await readText(web.req.raw) })
-}
-
-const noKey = 'Send a key in the header: Authorization: Bearer KEY.'
-
-async function authenticateClient(web: RequestContext) {
+  if (!hasKey) return askForKey(web, new AppError(401, 'invalid_api_key', noKey))
   try {
-    const known = await authenticate(web.req.raw, web.env, (work) => web.executionCtx.waitUntil(work))
-    return { ...known, requestId: web.get('requestId') }
+    const identity = await identifyClient(web)
+    const { serveMcp } = await import('./serve.ts')
+    return await serveMcp({ web, identity, routes: list(), text: await readText(web.req.raw) })
   } catch (error) {
     if (!(error instanceof AppError) || error.status !== 401) throw error
     return askForKey(web, error)
   }
+}
+
+const noKey = 'Send a key in the header: Authorization: Bearer KEY.'
+
+const tokenPattern = /^Bearer\s{1,8}(talat_\S{1,400})\s{0,8}$/i
+
+/** Undefined for a key, which `authenticate` verifies. */
+async function verifyToken(web: RequestContext) {
+  const { raw: request } = web.req
+  const [, token] = tokenPattern.exec(request.headers.get('authorization') ?? '') ?? []
+  if (token === undefined) return undefined
+  const { verifyAppToken } = await import('../oauth/app-token.ts')
+  const identity = await verifyAppToken({ env: web.env, request, resource: originOf(web) + path }, token)
+  if (!identity) throw new AppError(401, 'invalid_api_key', 'The access has expired or was ended. Sign in again.')
+  return identity
+}
+
+async function identifyClient(web: RequestContext) {
+  const known =
+    (await verifyToken(web)) ?? (await authenticate(web.req.raw, web.env, (work) => web.executionCtx.waitUntil(work)))
+  return { ...known, requestId: web.get('requestId') }
 }
 
 function askForKey(web: RequestContext, error: AppError): Response {

@@ -215,10 +215,10 @@ describe('the tool cronjob', () => {
 describe('the toolsets of a job', () => {
   it('are refused by name when there is no such toolset', async () => {
     const { key } = await jobTenant()
-    const body = { name: 'r', prompt: 'x', schedule: 'every 9h', enabled_toolsets: ['file', 'homeassistant'] }
+    const body = { name: 'r', prompt: 'x', schedule: 'every 9h', enabled_toolsets: ['file', 'kanban'] }
     const refused = await call<{ error: { message: string; param: string } }>('POST', '/api/jobs', { key, body })
     expect([refused.status, refused.body.error.param]).toEqual([400, 'enabled_toolsets'])
-    expect(refused.body.error.message).toContain('homeassistant')
+    expect(refused.body.error.message).toContain('kanban')
     const accepted = { ...body, enabled_toolsets: ['file', 'mcp__git__log', 'hermes-cron'] }
     expect((await call('POST', '/api/jobs', { key, body: accepted })).status).toBe(201)
   })

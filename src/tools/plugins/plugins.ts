@@ -1,0 +1,8 @@
+/** Lists the built-in plugins. */
+
+import type { BuiltInPlugin } from './define-plugin.ts'
+import homeassistant from './homeassistant.plugin.ts'
+import sendMessage from './send-message.plugin.ts'
+import spotify from './spotify.plugin.ts'
+
+export const builtInPlugins: readonly BuiltInPlugin[] = [homeassistant, sendMessage, spotify]

@@ -1,0 +1,97 @@
+/** Tests `POST /ag-ui` with the official client of AG-UI: threads, tools, refusals, and the walls between tenants. */
+
+import { HttpAgent } from '@ag-ui/client'
+import { SELF } from 'cloudflare:test'
+import { beforeAll, describe, expect, it } from 'vitest'
+import { calls, model, says } from '../support/scripted-model.ts'
+import { applyMigrations, call, type ErrorBody, newKey, newTenant, request } from './client.ts'
+
+beforeAll(applyMigrations)
+
+const connect = (key: string, threadId: string) =>
+  new HttpAgent({
+    url: 'https://talaria.test/ag-ui',
+    threadId,
+    headers: { authorization: `Bearer ${key}` },
+    fetch: (url, init) => SELF.fetch(url, init),
+  })
+
+async function open(script: Parameters<typeof model>[0]) {
+  const { id, key } = await newTenant()
+  const scripted = model(script)
+  await call('PATCH', '/api/settings', { key, body: { model: { default: scripted.id }, approvals: { mode: 'off' } } })
+  return { id, key }
+}
+
+const ask = (agent: HttpAgent, content: string) => {
+  agent.addMessage({ id: crypto.randomUUID(), role: 'user', content })
+  return agent.runAgent()
+}
+
+describe('a thread of AG-UI', () => {
+  it('is a session: it is made, continued, and found by its name', async () => {
+    const { key } = await open([says('Hello.'), says('Again.')])
+    const thread = `thread-${crypto.randomUUID()}`
+    const agent = connect(key, thread)
+    const { newMessages } = await ask(agent, 'Say hello.')
+    expect(newMessages).toMatchObject([{ role: 'assistant', content: 'Hello.' }])
+    expect((await ask(agent, 'And again.')).newMessages).toMatchObject([{ content: 'Again.' }])
+    const { body } = await call<{ data: { role: string; content: string }[] }>(
+      'GET',
+      `/api/sessions/${thread}/messages`,
+      { key },
+    )
+    expect(body.data.map(({ content }) => content)).toEqual(['Say hello.', 'Hello.', 'And again.', 'Again.'])
+  })
+
+  it('shows calls of tools with their results', async () => {
+    const { key } = await open([calls({ id: 'c1', name: 'todo', input: {} }), says('Nothing to do.')])
+    const seen: string[] = []
+    const agent = connect(key, 'thread with spaces')
+    agent.addMessage({ id: '1', role: 'user', content: 'What is there to do?' })
+    const { newMessages } = await agent.runAgent(undefined, { onEvent: ({ event }) => void seen.push(event.type) })
+    expect(newMessages.map(({ role }) => role)).toEqual(['assistant', 'tool', 'assistant'])
+    expect(newMessages[0]).toMatchObject({ toolCalls: [{ id: 'c1', function: { name: 'todo' } }] })
+    expect(seen.at(-1)).toBe('RUN_FINISHED')
+  })
+
+  it('tells that a run has failed', async () => {
+    const { key } = await newTenant()
+    await call('PATCH', '/api/settings', { key, body: { model: { default: 'custom:none/x' } } })
+    const response = await request('POST', '/ag-ui', {
+      key,
+      body: { threadId: 'a', runId: 'b', messages: [{ role: 'user', content: 'x' }] },
+    })
+    const text = await response.text()
+    expect(response.status === 200 ? text : 'RUN_ERROR').toContain('RUN_ERROR')
+  })
+
+  it('of one tenant is another session than that of another', async () => {
+    const [alice, bob] = [await open([says('For Alice.')]), await open([says('For Bob.')])]
+    await ask(connect(alice.key, 'shared-name'), 'secret of Alice')
+    const { newMessages } = await ask(connect(bob.key, 'shared-name'), 'hi')
+    expect(newMessages).toMatchObject([{ content: 'For Bob.' }])
+    const { body } = await call<{ data: unknown[] }>('GET', '/api/sessions/shared-name/messages', { key: bob.key })
+    expect(JSON.stringify(body.data)).not.toContain('secret of Alice')
+  })
+
+  it.each([
+    ['without a key', null, 401],
+    ['without the scope', 'read', 403],
+  ] as const)('is refused %s', async (_, scope, status) => {
+    const { id } = await newTenant()
+    const key = scope && (await newKey(id, [scope]))
+    const body = { threadId: 'a', runId: 'b', messages: [{ role: 'user', content: 'x' }] }
+    expect((await request('POST', '/ag-ui', { key, body })).status).toBe(status)
+  })
+
+  it.each([
+    [{ threadId: 'a', runId: 'b', messages: [{ role: 'assistant', content: 'x' }] }, 'messages'],
+    [{ threadId: 'a', messages: [{ role: 'user', content: 'x' }] }, 'runId'],
+    [{ threadId: '', runId: 'b', messages: [{ role: 'user', content: 'x' }] }, 'threadId'],
+  ])('refuses %j by name', async (body, param) => {
+    const { key } = await newTenant()
+    const refused = await call<ErrorBody>('POST', '/ag-ui', { key, body })
+    expect([refused.status, refused.body.error.param]).toEqual([400, param])
+  })
+})

@@ -1,0 +1,146 @@
+/** Tests built-in plugins in sessions: they are off until a setting names them, and messages reach chats once. */
+
+import { beforeAll, describe, expect, it } from 'vitest'
+import { settingsSchema } from '#agent/core/settings.ts'
+import { builtInPlugins } from '#tools/plugins/plugins.ts'
+import { createChat, receiveMessage } from '../support/chat.ts'
+import { calls, listTexts, model, type ModelRequest, says, until } from '../support/scripted-model.ts'
+import { applyMigrations, call, type ErrorBody, newKey, newSession, newTenant, request } from './client.ts'
+
+beforeAll(applyMigrations)
+
+const enable = (key: string, enabled: readonly string[], more: object = {}) =>
+  call<ErrorBody>('PATCH', '/api/settings', {
+    key,
+    body: { plugins: { enabled }, approvals: { mode: 'off' }, ...more },
+  })
+
+/** Runs one call of the model, and returns the request that has its result. */
+async function run(key: string, name: string, input: object, more: object = {}) {
+  const asked: ModelRequest[] = []
+  const scripted = model((one, nth) => (asked.push(one), nth === 0 ? calls({ name, input }) : says('done')))
+  const { id } = await newSession({ model: scripted.id, ...more }, key)
+  await call('POST', `/api/sessions/${id}/chat`, { key, body: { input: 'go' } })
+  return { id, asked, text: asked.slice(1).flatMap(listTexts).join('\n') }
+}
+
+const offered = ([first]: readonly ModelRequest[]): string => JSON.stringify(first)
+
+describe('a built-in plugin', () => {
+  it('is one of the names of the setting', () => {
+    const names = builtInPlugins.map(({ name }) => name)
+    expect(settingsSchema.safeParse({ plugins: { enabled: names } }).success).toBe(true)
+    expect(settingsSchema.safeParse({ plugins: { enabled: ['other'] } }).success).toBe(false)
+  })
+
+  it('is off by default, and on for all sessions of the tenant alone once somebody who may decides it', async () => {
+    const [{ id, key }, other] = [await newTenant(), await newTenant()]
+    expect(offered((await run(key, 'todo', {})).asked)).not.toContain('send_message')
+    const weak = await newKey(id, ['chat', 'read', 'write'])
+    expect((await enable(weak, ['send_message'])).status).toBe(403)
+    await enable(key, ['send_message', 'homeassistant'])
+    const on = offered((await run(key, 'todo', {})).asked)
+    expect(on).toContain('send_message')
+    expect(on).toContain('ha_call_service')
+    expect(on).not.toContain('spotify_')
+    expect(offered((await run(other.key, 'todo', {})).asked)).not.toContain('send_message')
+    await enable(key, [])
+    expect(offered((await run(key, 'todo', {})).asked)).not.toContain('send_message')
+  })
+
+  it('says what it needs, and calls no private address of a tenant', async () => {
+    const { key } = await newTenant()
+    await enable(key, ['homeassistant'])
+    expect((await run(key, 'ha_list_entities', {})).text).toContain('Home Assistant is not set up')
+    await call('POST', '/api/credentials', { key, body: { provider: 'homeassistant', key: 'token-of-home-assistant' } })
+    await enable(key, ['homeassistant'], {
+      plugins: { enabled: ['homeassistant'], homeassistant_url: 'http://127.0.0.1:8123' },
+    })
+    const { text } = await run(key, 'ha_list_entities', {})
+    expect(text).toContain('cannot be reached')
+    expect(text).not.toContain('token-of-home-assistant')
+  })
+
+  it('can be taken away by the toolsets of a session and by a role', async () => {
+    const { id, key } = await newTenant()
+    await enable(key, ['send_message'], { roles: { guest: { scopes: ['chat', 'read'], toolsets: ['file'] } } })
+    const without = await run(key, 'todo', {}, { settings: { toolsets: { disabled: ['send_message'] } } })
+    expect(offered(without.asked)).not.toContain('send_message')
+    const guest = await newKey(id, ['chat', 'read'], { role: 'guest' })
+    expect(offered((await run(guest, 'read_file', { path: 'a' })).asked)).not.toContain('send_message')
+  })
+})
+
+describe('send_message', () => {
+  it('sends a text and files to a chat, once, also as the home of its platform', async () => {
+    const { key } = await newTenant()
+    const chat = await createChat([says('hello')], { admins: ['11'] }, key)
+    await receiveMessage(chat, 'hi')
+    await chat.api.waitForText('hello')
+    await enable(key, ['send_message'])
+    const target = `${chat.channel}:11`
+    const listed = await run(key, 'send_message', { action: 'list' })
+    expect(listed.text).toContain(target)
+    const file = await newSession({}, key)
+    await request('PUT', `/api/sessions/${file.id}/files/report.txt`, { key, body: 'the report' })
+    const asked: ModelRequest[] = []
+    const input = { target, text: '**Done.**', files: ['report.txt'] }
+    const scripted = model(
+      (one, nth) => (asked.push(one), nth === 0 ? calls({ name: 'send_message', input }) : says('ok')),
+    )
+    await call('PATCH', `/api/sessions/${file.id}`, { key, body: { model: scripted.id } })
+    await call('POST', `/api/sessions/${file.id}/chat`, { key, body: { input: 'go' } })
+    expect(asked.slice(1).flatMap(listTexts).join('\n')).toContain('"success":true')
+    await chat.api.waitForText('Done.')
+    await until(() => chat.api.sentFiles.length || undefined)
+    expect(chat.api.sentFiles).toEqual([{ name: expect.stringContaining('report.txt'), bytes: 10 }])
+    expect(chat.api.messageTexts.filter((text) => text.includes('Done.'))).toHaveLength(1)
+    await receiveMessage(chat, '/sethome')
+    await until(() => chat.api.messageTexts.some((text) => /is now the home/.test(text)) || undefined)
+    expect((await run(key, 'send_message', { target: 'telegram', text: 'At home.' })).text).toContain('"success":true')
+    await chat.api.waitForText('At home.')
+  })
+
+  it('waits for a person, who sees the target and the text', async () => {
+    const { key } = await newTenant()
+    const chat = await createChat([says('hello')], {}, key)
+    await enable(key, ['send_message'], { approvals: { mode: 'manual' } })
+    const target = `${chat.channel}:11`
+    const scripted = model([calls({ id: 'c', name: 'send_message', input: { target, text: 'May I?' } }), says('done')])
+    const { id } = await newSession({ model: scripted.id }, key)
+    await call('POST', '/v1/runs', { key, body: { input: 'go', session_id: id } })
+    const waiting = await until(async () => {
+      const { body } = await call<{ data: { id: string; session_id: string }[] }>('GET', '/api/approvals', { key })
+      return body.data.find((one) => one.session_id === id)
+    })
+    expect(JSON.stringify(waiting)).toContain('May I?')
+    expect(JSON.stringify(waiting)).toContain(target)
+    expect(chat.api.messageTexts).not.toContain('May I?')
+    await call('POST', `/api/approvals/${waiting.id}`, { key, body: { decision: 'once' } })
+    await chat.api.waitForText('May I?')
+  })
+
+  it.each([
+    [{ text: 'x' }, 'Name a target'],
+    [{ target: 'telegram:1' }, 'nothing to send'],
+    [{ target: 'nowhere:1', text: 'x' }, 'There is no active channel'],
+    [{ target: 'https://example.com/', text: 'x' }, 'Name one chat'],
+    [{ target: 'telegram:1', text: 'x', files: ['none.txt'] }, 'File not found'],
+  ])('explains %j', async (input, text) => {
+    const { key } = await newTenant()
+    await enable(key, ['send_message'])
+    expect((await run(key, 'send_message', input)).text).toContain(text)
+  })
+
+  it('reaches no chat of another tenant', async () => {
+    const [alice, bob] = [await newTenant(), await newTenant()]
+    const chat = await createChat([says('hello')], {}, alice.key)
+    await receiveMessage(chat, 'hi')
+    await chat.api.waitForText('hello')
+    await enable(bob.key, ['send_message'])
+    const { text } = await run(bob.key, 'send_message', { target: `${chat.channel}:11`, text: 'intruder' })
+    expect(text).toContain('There is no active channel')
+    expect((await run(bob.key, 'send_message', { action: 'list' })).text).toContain('"targets":[]')
+    expect(chat.api.messageTexts).not.toContain('intruder')
+  })
+})
