@@ -35,6 +35,8 @@ import { modelRoutes } from './routes/v1/models.ts'
 import { livenessRoutes } from './routes/liveness.ts'
 import { createOpenRoutes } from './routes/open.ts'
 import { pairingRoutes } from './routes/pairing.ts'
+import { projectRoutes } from './routes/projects/projects.ts'
+import { projectFileRoutes } from './routes/projects/project-files.ts'
 import { pushRoutes } from './routes/push.ts'
 import { responseRoutes } from './routes/v1/responses.ts'
 import { responseToolRoutes } from './routes/v1/response-tools.ts'
@@ -78,6 +80,8 @@ export const routes: readonly ApiRoute[] = [
   ...embeddingRoutes,
   ...mediaRoutes,
   ...sessionRoutes,
+  ...projectRoutes,
+  ...projectFileRoutes,
   ...sessionMessageRoutes,
   ...shareRoutes,
   ...tenantEventRoutes,
