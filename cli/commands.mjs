@@ -18,7 +18,8 @@ export const commands = {
     load: () => import('./commands/screen.mjs'),
   },
   chat: {
-    usage: 'chat [-s SESSION | --last] [-m MODEL] [--mode queue|steer|interrupt] [-f FILE]… [TEXT | -]',
+    usage:
+      'chat [-s SESSION | --last | --project ID] [-m MODEL] [--mode queue|steer|interrupt] [-f FILE]… [TEXT | -]',
     says: 'talk to the agent; without a text line by line',
     options: {
       session,
@@ -26,25 +27,34 @@ export const commands = {
       model: { ...text, short: 'm' },
       mode: text,
       file: { ...text, short: 'f', multiple: true },
+      project: text,
       final: flag,
     },
     load: () => import('./commands/chat.mjs'),
   },
   sessions: {
     usage:
-      'sessions [ls [WORDS]] [--tag TAG] [--tool NAME] · show ID · rename ID TITLE · tag ID [TAG…] · pin|unpin|archive|unarchive ID · fork ID [RUN] · export ID [FILE|-] [--format md|html|json|jsonl|sharegpt] · prune [--older-than DAYS] [--archived] [--dry-run] [--yes] · rm ID…',
+      'sessions [ls [WORDS]] [--tag TAG] [--tool NAME] [--project ID] · show ID · rename ID TITLE · tag ID [TAG…] · pin|unpin|archive|unarchive ID · fork ID [RUN] · export ID [FILE|-] [--format md|html|json|jsonl|sharegpt] · prune [--older-than DAYS] [--archived] [--dry-run] [--yes] · rm ID…',
     says: 'list, change, save and clear sessions',
     options: {
       limit: text,
       archived: flag,
       tag: text,
       tool: text,
+      project: text,
       format: text,
       'older-than': text,
       'dry-run': flag,
       yes: flag,
     },
     load: () => import('./commands/sessions.mjs'),
+  },
+  projects: {
+    usage:
+      'projects [ls] · show ID · add NAME [--instructions TEXT|@FILE] [-m MODEL] · set ID [--name NAME] [--instructions TEXT|@FILE] [-m MODEL] · members ID [role:NAME|key:ID=use|edit|manage…] · put ID FILE|- [PATH] · get ID PATH [FILE|-] · drop ID PATH · move SESSION ID|none · rm ID',
+    says: 'sessions with common instructions, files and members',
+    options: { name: text, instructions: text, model: { ...text, short: 'm' } },
+    load: () => import('./commands/projects.mjs'),
   },
   search: {
     usage: 'search WORDS [-s SESSION] [--limit N] [--sort newest|oldest]',

@@ -16,7 +16,8 @@ export async function run({ options, words, usage }) {
   const client = createClient(requireConfig())
   const files = readAttachments(options.file ?? [])
   const text = await readText(words, options, usage)
-  if (options.session && options.last) throw new UsageError(`talaria ${usage}`)
+  if ([options.session, options.last, options.project].filter(Boolean).length > 1)
+    throw new UsageError(`talaria ${usage}`)
   const session = await findSession(client, options)
   const { model, mode } = options
   const body = { ...(model && { model }), ...(mode && { mode }) }
@@ -55,9 +56,10 @@ async function readInput() {
   return text
 }
 
-async function findSession(client, { session, last, model }) {
+async function findSession(client, { session, last, model, project }) {
   if (session) return session
-  if (!last) return (await client.call('POST', '/api/sessions', { source: 'cli', ...(model && { model }) })).body.id
+  const fields = { source: 'cli', ...(model && { model }), ...(project && { project_id: project }) }
+  if (!last) return (await client.call('POST', '/api/sessions', fields)).body.id
   const [newest] = (await client.get('/api/sessions?limit=1&source=cli')).data
   if (!newest) throw new UsageError('There is no session yet.')
   return newest.id

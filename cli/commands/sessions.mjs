@@ -51,6 +51,7 @@ async function list(client, options, words) {
     ...(options.archived && { archived: 'true' }),
     ...(options.tag !== undefined && { tag: options.tag }),
     ...(options.tool !== undefined && { tool: options.tool }),
+    ...(options.project !== undefined && { project: options.project }),
   })
   const found = await client.list(`/api/sessions?${query}`, Number(limit))
   printList(options, found, ['ID', 'STATUS', 'UPDATED', 'MESSAGES', 'TITLE'], (one) => [

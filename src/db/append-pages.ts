@@ -24,10 +24,10 @@ export const dayNumber = (at: number) => Math.floor(at / dayMs)
 
 const ownSession = 'FROM session WHERE tenant_id = ?1 AND id = ?2'
 
-// The update omits active_day, chat and parent_id: SQLite would write their indexes again even if the values are unchanged.
+// The update omits active_day, chat, parent_id and project_id: SQLite would write their indexes again even if the values are unchanged.
 const upsertSession = `INSERT INTO session(tenant_id, id, title, source, model, parent_id, created_at, updated_at, active_day,
-    through, usage, state, chat, pinned, archived, message_count, tool_call_count, tools, tags, line)
-    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20)
+    through, usage, state, chat, pinned, archived, message_count, tool_call_count, tools, tags, line, project_id)
+    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21)
   ON CONFLICT(tenant_id, id) DO UPDATE SET title = excluded.title, source = excluded.source, model = excluded.model,
     updated_at = excluded.updated_at, through = max(session.through, excluded.through),
     usage = excluded.usage, state = excluded.state, pinned = excluded.pinned, archived = excluded.archived,
@@ -38,6 +38,7 @@ const upsertSession = `INSERT INTO session(tenant_id, id, title, source, model, 
         session.message_count, session.line)
       IS NOT (excluded.title, excluded.source, excluded.model, excluded.updated_at, excluded.usage, excluded.state,
         excluded.message_count, excluded.line)`
+const updateProject = 'UPDATE session SET project_id = ?3 WHERE tenant_id = ?1 AND id = ?2 AND project_id IS NOT ?3'
 const updateActiveDay = 'UPDATE session SET active_day = ?3 WHERE tenant_id = ?1 AND id = ?2 AND active_day <> ?3'
 
 // Runs before the session is written, so that the old title can be compared.
@@ -119,10 +120,16 @@ function recordStatements(
         ]
       : []),
     sessionStatement(tenantDb, record, through),
+    ...(isNew ? [] : projectStatements(tenantDb, record, previous)),
     ...(isMoved ? [tenantDb.statement(updateActiveDay, record.id, dayNumber(record.updatedAt))] : []),
     ...(isTitled ? titleStatements(tenantDb, record, renderBaseForms) : []),
   ]
 }
+
+const projectStatements = ({ statement }: TenantDb, record: SessionRecord, previous: SessionRecord | undefined) =>
+  previous && previous.projectId === record.projectId
+    ? []
+    : [statement(updateProject, record.id, record.projectId ?? null)]
 
 /** Returns at least one batch, because a record can be written without pages. */
 function splitIntoBatches(pages: readonly EncodedPage[]): EncodedPage[][] {
@@ -147,11 +154,12 @@ function sessionStatement({ statement }: TenantDb, record: SessionRecord, throug
   const usage = JSON.stringify(record.usage)
   const state = JSON.stringify(record.state ?? null)
   const values = [id, title, source, model, parentId, createdAt, updatedAt, day, through, usage, state]
-  const { chat = null, pinned = false, archived = false } = record
+  const { chat = null, pinned = false, archived = false, projectId = null } = record
   const { tags, facets } = record
   const counts = [facets?.messages ?? null, facets?.calls ?? null, encodeJson(facets?.tools)]
   const marks = [Number(pinned), Number(archived)]
-  return statement(upsertSession, ...values, chat, ...marks, ...counts, encodeJson(tags), encodeJson(facets?.line))
+  const texts = [encodeJson(tags), encodeJson(facets?.line)]
+  return statement(upsertSession, ...values, chat, ...marks, ...counts, ...texts, projectId)
 }
 
 export function titleStatements(

@@ -39,6 +39,8 @@ export const session = sqliteTable(
     tools: text('tools', { mode: 'json' }).$type<Facets['tools']>(),
     tags: text('tags', { mode: 'json' }).$type<readonly string[]>(),
     line: text('line', { mode: 'json' }).$type<SessionLine>(),
+    // The project that the session belongs to. Null: none.
+    projectId: text('project_id'),
   },
   (table) => [
     uniqueIndex('session_tenant_id').on(table.tenantId, table.id),
@@ -51,6 +53,9 @@ export const session = sqliteTable(
     index('session_parent')
       .on(table.tenantId, table.parentId)
       .where(sql`parent_id IS NOT NULL`),
+    index('session_project')
+      .on(table.tenantId, table.projectId, table.activeDay)
+      .where(sql`project_id IS NOT NULL`),
   ],
 )
 

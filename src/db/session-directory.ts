@@ -26,9 +26,10 @@ type SessionRow = {
   readonly through: number
   readonly usage: string
   readonly state: string
+  readonly project_id: string | null
 } & FacetsRow
 const sessionColumns = `id, title, source, model, parent_id, created_at, updated_at, through, usage, state, tool_call_count,
-  tools, tags, line`
+  tools, tags, line, project_id`
 
 type FacetsRow = {
   readonly message_count: number | null
@@ -53,6 +54,7 @@ const parseRow = (row: SessionRow): SessionRecord => ({
   updatedAt: row.updated_at,
   usage: JSON.parse(row.usage) as Usage,
   state: JSON.parse(row.state) as unknown,
+  ...(row.project_id !== null && { projectId: row.project_id }),
   ...parseFacets(row),
 })
 
@@ -169,7 +171,7 @@ export async function listSessions({ read, tenantId }: TenantDb, filter: Session
 }
 
 function renderFieldConditions(filter: SessionFilter, bind: (value: SqlValue) => string): readonly string[] {
-  const { source, notSource, pinned, archived, tag, tool, isForPeople } = filter
+  const { source, notSource, pinned, archived, tag, tool, project, isForPeople } = filter
   const render = <Value>(value: Value | undefined, condition: (value: Value) => string) =>
     value === undefined ? [] : [condition(value)]
   return [
@@ -178,6 +180,7 @@ function renderFieldConditions(filter: SessionFilter, bind: (value: SqlValue) =>
     ...render(notSource, (value) => `source <> ${bind(value)}`),
     ...render(pinned, (value) => `pinned = ${bind(Number(value))}`),
     ...render(archived, (value) => `archived = ${bind(Number(value))}`),
+    ...render(project, (value) => `project_id = ${bind(value)}`),
     ...render(tag, (value) => hasTag(bind(value))),
     ...render(tool, (value) => hasTool(bind(value))),
   ]

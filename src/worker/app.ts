@@ -38,6 +38,8 @@ import { livenessRoutes } from './routes/liveness.ts'
 import { createOpenRoutes } from './routes/open.ts'
 import { oauthServerRoutes } from './routes/oauth/oauth-server.ts'
 import { pairingRoutes } from './routes/pairing.ts'
+import { projectRoutes } from './routes/projects/projects.ts'
+import { projectFileRoutes } from './routes/projects/project-files.ts'
 import { pushRoutes } from './routes/push.ts'
 import { responseRoutes } from './routes/v1/responses.ts'
 import { responseToolRoutes } from './routes/v1/response-tools.ts'
@@ -81,6 +83,8 @@ export const routes: readonly ApiRoute[] = [
   ...embeddingRoutes,
   ...mediaRoutes,
   ...sessionRoutes,
+  ...projectRoutes,
+  ...projectFileRoutes,
   ...sessionMessageRoutes,
   ...shareRoutes,
   ...tenantEventRoutes,

@@ -51,6 +51,7 @@ export const sessionShape = z.object({
   created_at: time,
   updated_at: time,
   parent_id: z.string().nullable(),
+  project_id: z.string().nullable().describe('The project that it belongs to.'),
   pinned: z.boolean(),
   archived: z.boolean().describe('Left out of lists that do not ask for it.'),
   message_count: z.int().describe('All messages, those of tools included. Undone ones do not count.'),

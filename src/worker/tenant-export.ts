@@ -15,6 +15,7 @@ import { createLogins } from '#db/logins.ts'
 import { createTenants, type Tenant } from '#db/tenants.ts'
 import { reportUsage, type UsageCursor, usageGroups } from '#db/usage-report.ts'
 import { textStream } from '#durable/platform/byte-stream.ts'
+import { projectsOf } from '#durable/tenant/projects/project.ts'
 import { addressSession } from './sessions.ts'
 import { blobPrefix, tenantStub } from '#durable/platform/addresses.ts'
 
@@ -56,6 +57,7 @@ async function* tenantLines(env: Env, tenantId: string): AsyncGenerator<string> 
   for (const { target, owner, entries } of await tenant.memory.listAll(createOperator(tenantId)))
     if (entries.length) yield line('memory', { target, owner: owner ?? null, entries })
   yield* skillLines(env, tenantId)
+  yield* projectLines(env, tenantId)
   yield* jobLines(env, tenantId)
 }
 
@@ -69,6 +71,19 @@ async function* skillLines(env: Env, tenantId: string): AsyncGenerator<string> {
     const { isPinned, hash, origin, createdAt, updatedAt } = found.summary
     const times = { created_at: iso(createdAt), updated_at: iso(updatedAt) }
     yield line('skill', { name: head.name, source, pinned: isPinned, hash, origin: origin ?? null, ...times, files })
+  }
+}
+
+async function* projectLines(env: Env, tenantId: string): AsyncGenerator<string> {
+  const operator = createOperator(tenantId)
+  const projects = projectsOf(env, tenantId)
+  for (const { access: _access, files, createdAt, updatedAt, ...project } of await projects.list(operator)) {
+    const stored: object[] = []
+    for (const { path, writtenBy } of files) {
+      const bytes = await projects.readFile(operator, project.id, path)
+      if (bytes) stored.push({ path, written_by: writtenBy, data: encodeBase64Bytes(bytes) })
+    }
+    yield line('project', { ...project, created_at: iso(createdAt), updated_at: iso(updatedAt), files: stored })
   }
 }
 

@@ -240,6 +240,37 @@ it('sends an Idempotency-Key to the routes alone that have it', async () => {
   expect(documented.map(([path]) => path)).toEqual(expect.arrayContaining(keyed))
 })
 
+it('keeps projects with files and members, and moves sessions', async () => {
+  writeFileSync(join(home, 'rules.md'), 'Answer in metric units.')
+  const project = await json<{ id: string; instructions: string }>(
+    'projects',
+    'add',
+    'Family',
+    'trips',
+    '--instructions',
+    '@rules.md',
+  )
+  expect(project).toMatchObject({ name: 'Family trips', instructions: 'Answer in metric units.' })
+  expect((await run(['projects', 'put', project.id, 'rules.md', 'notes/rules.md'])).code).toBe(0)
+  expect((await run(['projects', 'get', project.id, 'notes/rules.md', '-'])).out).toBe('Answer in metric units.')
+  expect((await run(['projects', 'members', project.id, 'role:*=use'])).out).toMatch(/role:\* +use\n$/)
+  expect((await run(['projects', 'members', project.id, 'everybody'])).code).toBe(2)
+  const asked = await run([
+    'chat',
+    '--project',
+    project.id,
+    '[[call read_file {"path":"project/notes/rules.md"} then say read]]',
+  ])
+  expect(asked).toMatchObject({ code: 0, out: 'read\n' })
+  const [inProject] = await json<{ id: string }[]>('sessions', '--project', project.id)
+  expect((await run(['projects', 'move', inProject?.id ?? '', 'none'])).code).toBe(0)
+  expect(await json('sessions', '--project', project.id)).toEqual([])
+  expect((await run(['projects', 'show', project.id])).out).toContain('file notes/rules.md: 23 bytes')
+  expect((await run(['projects', 'drop', project.id, 'notes/rules.md'])).code).toBe(0)
+  expect((await run(['projects', 'rm', project.id])).code).toBe(0)
+  expect((await run(['projects'])).err).toBe('Nothing.\n')
+}, 60_000)
+
 it('is one file without dependencies when it is packed', async () => {
   const folder = join(home, 'package')
   execFileSync(process.execPath, [join(root, 'scripts/build-cli.mjs'), folder])

@@ -5,9 +5,9 @@ import { type Browser } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { chromium, launchBrowser } from './support/chromium.ts'
 import { type Client, newTenant } from './support/client.ts'
-import { owner, server } from './support/here.ts'
+import { owner } from './support/here.ts'
+import { audit, fieldOf, fits, openPage, openScreen, origin } from './support/page.ts'
 
-const origin = server.url.replace('127.0.0.1', 'localhost')
 const words = {
   'en-US': {
     more: 'Search and export',
@@ -22,6 +22,35 @@ const words = {
     day: 'Zu einem Tag',
     open: 'Öffnen',
     read: 'Vorlesen',
+  },
+} as const
+
+const projectWords = {
+  'en-US': {
+    name: 'Name',
+    add: 'Add',
+    save: 'Save',
+    send: 'Send',
+    menu: 'Menu',
+    more: words['en-US'].more,
+    instructions: 'Instructions',
+    addMember: 'Add a member',
+    everybody: 'Everybody with a key',
+    newChat: 'New chat',
+    project: 'Project',
+  },
+  'de-DE': {
+    name: 'Name',
+    add: 'Hinzufügen',
+    save: 'Speichern',
+    send: 'Senden',
+    menu: 'Menü',
+    more: words['de-DE'].more,
+    instructions: 'Anweisungen',
+    addMember: 'Mitglied hinzufügen',
+    everybody: 'Alle mit einem Schlüssel',
+    newChat: 'Neuer Chat',
+    project: 'Projekt',
   },
 } as const
 
@@ -89,5 +118,49 @@ describe.skipIf(chromium === undefined)('a session', () => {
     ])
     expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(width)
     await context.close()
+  })
+
+  it.each([
+    ['en-US', 1280],
+    ['de-DE', 320],
+  ] as const)('belongs to a project with instructions, files and members, %s, %i px', async (locale, width) => {
+    const say = projectWords[locale]
+    const tenant = (await newTenant(owner)).client
+    const errors: string[] = []
+    const page = await openPage(browser, tenant, { locale, width, errors })
+    await openScreen(page, 'projects')
+    await page.getByLabel(say.name).fill('Family trips')
+    await page.getByRole('button', { name: say.add, exact: true }).click()
+    await page.getByLabel(say.instructions, { exact: false }).last().fill('Answer in metric units.')
+    await page.getByRole('button', { name: say.save }).click()
+    await page
+      .locator('.screen input[type=file]')
+      .setInputFiles([{ name: 'budget.csv', mimeType: 'text/csv', buffer: Buffer.from('hotel,120') }])
+    await page.locator('li', { hasText: 'budget.csv' }).waitFor()
+    await page.getByRole('combobox', { name: say.addMember }).selectOption('role *')
+    await page.getByRole('button', { name: say.add, exact: true }).click()
+    await page.locator('li', { hasText: say.everybody }).waitFor()
+    await audit(page)
+    expect(await fits(page)).toBe(true)
+    await page.getByRole('button', { name: say.newChat }).click()
+    expect(await page.getByRole('combobox', { name: say.project, exact: true }).inputValue()).toMatch(/^proj_/)
+    await fieldOf(page, locale).fill('[[call read_file {"path":"project/budget.csv"} then say It is 120.]]')
+    await page.getByRole('button', { name: say.send, exact: true }).click()
+    await page.locator('.block.text', { hasText: 'It is 120.' }).waitFor()
+    await page.locator('.chat-head a', { hasText: 'Family trips' }).waitFor()
+    if (width < 800) await page.getByRole('button', { name: say.menu }).click()
+    const group = page.locator('.side .project details')
+    if (!(await group.getAttribute('open').then((open) => open !== null))) await group.locator('summary').click()
+    await group.locator('[data-session]').waitFor()
+    expect(await page.locator('.side [data-session]').count()).toBe(1)
+    await audit(page)
+    if (width < 800) await page.keyboard.press('Escape')
+    const { json } = await tenant.get('/api/sessions')
+    await page.goto(`${origin}/#/chat/${json.data[0].id}`)
+    await page.getByRole('button', { name: say.more }).click()
+    await page.getByRole('dialog').getByRole('combobox', { name: say.project, exact: true }).selectOption('')
+    await expect.poll(async () => (await tenant.get('/api/sessions')).json.data[0].project_id).toBe(null)
+    expect(errors).toEqual([])
+    await page.context().close()
   })
 })

@@ -9,9 +9,8 @@ import { type Client, newTenant } from './support/client.ts'
 import { owner } from './support/here.ts'
 import { audit, openPage } from './support/page.ts'
 
-const screens = 'chat sessions inbox models settings usage channels jobs memory skills mcp owner account keys'.split(
-  ' ',
-)
+const screens =
+  'chat sessions inbox models settings usage channels jobs memory skills mcp projects owner account keys'.split(' ')
 const names = Object.keys(en) as readonly (keyof typeof en)[]
 const german = new Set(names.map((name) => de[name]))
 /** Texts of the English page that the German one has in no place. */

@@ -129,6 +129,10 @@ const routes: readonly (readonly [Way | { readonly reason: string }, readonly st
     none('only a review reads it, with the rights of who has rated (ratings.ts)'),
     ['PUT /api/sessions/{id}/messages/{seq}/rating'],
   ],
+  [
+    none('sessions get them with the rights of who has written them (projects.test.ts)'),
+    ['POST /api/projects', 'PATCH /api/projects/{id}', 'PUT /api/projects/{id}/files/{path}'],
+  ],
   [none('a copy has the contributions of its original'), ['POST /api/sessions/{id}/fork']],
   [
     tenantWide,
@@ -245,6 +249,8 @@ const routes: readonly (readonly [Way | { readonly reason: string }, readonly st
       'DELETE /api/mcp/servers/{alias}/oauth',
       'DELETE /api/pairing/{id}',
       'DELETE /api/plugins/{name}',
+      'DELETE /api/projects/{id}',
+      'DELETE /api/projects/{id}/files/{path}',
       'DELETE /api/push',
       'DELETE /api/secrets/{name}',
       'DELETE /api/sessions/{id}',

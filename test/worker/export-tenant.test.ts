@@ -35,6 +35,8 @@ async function filledTenant(canary: string) {
   await call('POST', '/api/secrets', { key: tenant.key, body: secret })
   const content = `---\nname: notes\ndescription: ${canary}\n---\n\n${canary}\n`
   await call('POST', '/api/skills', { key: tenant.key, body: { name: 'notes', content } })
+  const project = await call<{ id: string }>('POST', '/api/projects', { key: tenant.key, body: { name: canary } })
+  await request('PUT', `/api/projects/${project.body.id}/files/a.txt`, { key: tenant.key, body: canary })
   for (const name of ['daily', 'weekly']) {
     const job = { name, prompt: canary, schedule: 'every 9h' }
     expect((await call('POST', '/api/jobs', { key: tenant.key, body: job })).status).toBe(201)
@@ -57,6 +59,7 @@ it('has all data of the tenant, and none of another one', async () => {
   expect(of('secret')).toMatchObject([{ name: 'DEPLOY_TOKEN', last_four: '0000' }])
   expect(of('skill')).toMatchObject([{ name: 'notes', source: 'user', files: [{ path: 'SKILL.md' }] }])
   expect(text).toContain(btoa('---\nname: notes\ndescription: canary-one\n---\n\ncanary-one\n'))
+  expect(of('project')).toMatchObject([{ name: 'canary-one', files: [{ path: 'a.txt', data: btoa('canary-one') }] }])
   expect(of('job')).toMatchObject([
     { name: 'weekly', prompt: 'canary-one', schedule: 'every 9h', state: 'scheduled' },
     { name: 'daily', prompt: 'canary-one' },

@@ -113,6 +113,11 @@ async function makeResources(
   const plugin = `p-${crypto.randomUUID().slice(0, 8)}`
   const code = `export const hooks = { post_tool_call: { run: () => '${canary}' } }`
   await call('POST', '/api/plugins', { key, body: { name: plugin, code } })
+  const project = await call<{ id: string }>('POST', '/api/projects', {
+    key,
+    body: { name: canary, instructions: canary },
+  })
+  await request('PUT', `/api/projects/${project.body.id}/files/a.txt`, { key, body: canary })
   const hook = await call<{ id: string }>('POST', '/api/hooks', {
     key,
     body: { url: `https://${canary}.example.com/`, events: ['subagent_stop'] },
@@ -155,6 +160,7 @@ async function makeResources(
     plugin,
     hook: hook.body.id,
     app: (await connectApp(key, { name: canary })).id,
+    project: project.body.id,
     person: `telegram:${person}`,
     login: login.body.id,
     key: keyIdOf(await newKey(id, ['read'], { name: canary })),
@@ -188,6 +194,7 @@ async function makeTenant(canary: string): Promise<Tenant> {
   await remove(`/api/plugins/${deleted['plugin']}`)
   await remove(`/api/hooks/${deleted['hook']}`)
   await remove(`/api/apps/${deleted['app']}`)
+  await remove(`/api/projects/${deleted['project']}`)
   await remove(`/api/pairing/${deleted['person']}`)
   await call('DELETE', `/api/admin/logins/${deleted['login']}`)
   await call('DELETE', `/api/admin/keys/${deleted['key']}`)
@@ -217,6 +224,7 @@ const unknown: Resources = {
   plugin: 'never-made',
   hook: `hook_${'0'.repeat(32)}`,
   app: `app_${'0'.repeat(32)}`,
+  project: `proj_${'0'.repeat(32)}`,
   person: 'telegram:0',
   login: `login_${'0'.repeat(32)}`,
   key: 'a'.repeat(16),
@@ -244,6 +252,7 @@ const kinds: readonly (readonly [RegExp, string])[] = [
   [/^\/api\/channels\/\{/, 'channel'],
   [/^\/api\/hooks\/\{/, 'hook'],
   [/^\/api\/apps\/\{/, 'app'],
+  [/^\/api\/projects\/\{/, 'project'],
   [/^\/api\/plugins\/\{/, 'plugin'],
   [/^\/api\/pairing\/\{/, 'person'],
   [/^\/api\/admin\/tenants\/\{/, 'tenant'],
@@ -263,6 +272,8 @@ const bodies: Readonly<Record<string, object>> = {
   'PATCH /api/jobs/{id}': { repeat: 2 },
   'PATCH /api/channels/{id}': { name: 'x' },
   'PATCH /api/skills/{name}': { pinned: true },
+  'PATCH /api/projects/{id}': { name: 'x' },
+  'POST /api/projects': { name: 'x' },
   'PATCH /api/admin/tenants/{id}': { name: 'x' },
   'POST /api/admin/tenants/{id}/history': { database: 'HISTORY_1' },
 }

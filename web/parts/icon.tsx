@@ -3,6 +3,7 @@
 const paths = {
   menu: 'M4 6h16M4 12h16M4 18h16',
   plus: 'M12 5v14M5 12h14',
+  side: 'M4 5h16v14H4zM9 5v14',
   send: 'M12 19V5M6 11l6-6 6 6',
   stop: 'M5 5h14v14H5z',
   done: 'M5 13l5 5L19 7',
@@ -10,6 +11,7 @@ const paths = {
   chat: 'M4 5h16v11H9l-5 4z',
   inbox: 'M4 13l3-8h10l3 8v6H4zM4 13h5l1 3h4l1-3h5',
   sessions: 'M8 6h12M8 12h12M8 18h12M4 6h.01M4 12h.01M4 18h.01',
+  projects: 'M4 9h16v10H4zM6 6h12M8 3h8',
   search: 'M11 4a7 7 0 100 14 7 7 0 000-14zM16 16l4 4',
   files: 'M4 6h6l2 2h8v11H4z',
   models: 'M12 3l8 5v8l-8 5-8-5V8zM12 12l8-4M12 12v9M12 12L4 8',

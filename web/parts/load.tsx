@@ -47,12 +47,35 @@ type PanelProps<T> = {
 
 export function Panel<T>({ of, children }: PanelProps<T>) {
   if (of.data !== undefined) return <>{children(of.data)}</>
-  if (of.error === undefined) return <div class="skeleton" aria-label={t('loading')} role="img" />
+  if (of.error === undefined) return <Waiting />
   return (
     <div class="failure" role="alert">
       <p>{explain(of.error)}</p>
       <Button onClick={of.reload}>{t('retry')}</Button>
     </div>
+  )
+}
+
+const tickMs = 1_000
+/** Silence that is worth a word. */
+const silentSeconds = 10
+
+/** Stands for what is loaded, and says when that takes long. */
+export function Waiting({ class: name = '' }: { readonly class?: string }) {
+  const [seconds, setSeconds] = useState(0)
+  useEffect(() => {
+    const timer = setInterval(() => setSeconds((before) => before + 1), tickMs)
+    return () => clearInterval(timer)
+  }, [])
+  return (
+    <>
+      <div class={`skeleton ${name}`} aria-label={t('loading')} role="img" />
+      {seconds >= silentSeconds && (
+        <p class="note" role="status">
+          {t('silentServer', { seconds: silentSeconds })}
+        </p>
+      )}
+    </>
   )
 }
 

@@ -2,7 +2,8 @@
 
 import { signal } from '@preact/signals'
 import { ApiError } from '../api/client.ts'
-import { t } from '../words/words.ts'
+import { en } from '../words/en.ts'
+import { t, type Word } from '../words/words.ts'
 
 type Action = { readonly label: string; readonly run: () => void }
 type Toast = { readonly id: number; readonly text: string; readonly isError: boolean; readonly action?: Action }
@@ -33,10 +34,13 @@ export function showError(error: unknown): void {
   show(explain(error), true)
 }
 
+/** What the API says to its clients about keys and requests is in the words of the page. */
 export function explain(error: unknown): string {
   if (!(error instanceof ApiError)) return error instanceof Error ? error.message : String(error)
   if (error.code === 'offline') return t('offline')
-  return error.param ? `${error.message} (${error.param})` : error.message
+  const word = `why_${error.code}`
+  const text = Object.hasOwn(en, word) ? t(word as Word) : error.message
+  return error.param ? `${text} (${error.param})` : text
 }
 
 /** Says a sentence politely to screen readers. */

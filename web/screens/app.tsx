@@ -13,7 +13,7 @@ import { Toasts } from '../parts/toasts.tsx'
 import { t } from '../words/words.ts'
 import { Chat } from './chat/chat.tsx'
 import { LateScreen } from './late-screen.tsx'
-import { Navigation } from './navigation.tsx'
+import { isRail, Navigation } from './navigation.tsx'
 import { isPaletteOpen, watchKeys } from './keys.ts'
 import { watchTitle } from './page-title.ts'
 import { isLive, waitingCount, watchSessions } from './sessions/sessions.ts'
@@ -43,7 +43,10 @@ function Frame() {
     dismissErrors()
   }, [place.value])
   return (
-    <div class={isOpen.value ? 'frame open' : 'frame'}>
+    <div
+      class={`frame ${isOpen.value ? 'open' : ''} ${isRail.value ? 'rail' : ''}`}
+      onKeyDown={({ key }) => key === 'Escape' && (isOpen.value = false)}
+    >
       <a class="skip" href="#main" onClick={skipToMain}>
         {t('skip')}
       </a>

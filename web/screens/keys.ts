@@ -11,6 +11,7 @@ export const screenKeys: Readonly<Record<string, string>> = {
   c: 'chat',
   i: 'inbox',
   l: 'sessions',
+  r: 'projects',
   m: 'models',
   s: 'settings',
   u: 'usage',

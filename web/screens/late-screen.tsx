@@ -9,6 +9,7 @@ type Load = () => Promise<FunctionComponent>
 const screens: Readonly<Record<string, Load>> = {
   inbox: async () => (await import('./inbox/inbox.tsx')).Inbox,
   sessions: async () => (await import('./sessions/manage.tsx')).Sessions,
+  projects: async () => (await import('./projects/projects.tsx')).Projects,
   run: async () => (await import('./run/run.tsx')).RunScreen,
   palette: async () => (await import('./palette/palette.tsx')).Palette,
   files: async () => (await import('./files/files.tsx')).Files,

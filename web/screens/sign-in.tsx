@@ -18,37 +18,47 @@ export function SignIn() {
   const error = signInError.value
   return (
     <main class="sign-in">
-      <h1>Talaria</h1>
-      <form
-        onSubmit={(event) => {
-          event.preventDefault()
-          void submit()
-        }}
-      >
-        <label>
-          {t('keyOrLink')}
-          <input
-            type="password"
-            autocomplete="current-password"
-            value={value}
-            autofocus
-            onInput={(event) => setValue(event.currentTarget.value)}
-          />
-        </label>
-        {error && (
-          <p class="failure" role="alert">
-            {explainRefusal(error)}
-          </p>
-        )}
-        <Button kind="main" onClick={submit}>
-          {t('signIn')}
-        </Button>
-      </form>
-      <p class="note">{t('whereKey')}</p>
-      {!isSecureContext && <p class="failure">{t('plainHttp')}</p>}
-      <p class="note">
-        <a href="/docs/">{t('documentation')}</a> <a href="/docs">{t('apiReference')}</a>
-      </p>
+      <header>
+        <div class="brand">
+          <img src="/icon.svg" alt="" width="36" height="36" />
+          <strong>Talaria</strong>
+        </div>
+        <p>{t('tagline')}</p>
+      </header>
+      <div>
+        <h1>{t('signIn')}</h1>
+        <p class="note">{t('signInText')}</p>
+        <form
+          onSubmit={(event) => {
+            event.preventDefault()
+            void submit()
+          }}
+        >
+          <label>
+            {t('keyOrLink')}
+            <input
+              type="password"
+              autocomplete="current-password"
+              value={value}
+              autofocus
+              onInput={(event) => setValue(event.currentTarget.value)}
+            />
+          </label>
+          {error && (
+            <p class="failure" role="alert">
+              {explainRefusal(error)}
+            </p>
+          )}
+          <Button kind="main" onClick={submit}>
+            {t('signIn')}
+          </Button>
+        </form>
+        <p class="note">{t('whereKey')}</p>
+        {!isSecureContext && <p class="failure">{t('plainHttp')}</p>}
+        <p class="note">
+          <a href="/docs/">{t('documentation')}</a> <a href="/docs">{t('apiReference')}</a>
+        </p>
+      </div>
     </main>
   )
 }

@@ -33,5 +33,8 @@ export function formatBytes(bytes: number): string {
   return `${value.toLocaleString(language.value, { maximumFractionDigits: unit ? 1 : 0 })} ${['B', 'KiB', 'MiB'][unit]}`
 }
 
-export const formatDuration = (ms: number): string =>
-  ms < 1_000 ? `${Math.round(ms)} ms` : ms < 60_000 ? `${(ms / 1_000).toFixed(1)} s` : `${Math.floor(ms / 60_000)} min`
+export function formatDuration(ms: number): string {
+  if (ms < 1_000) return `${Math.round(ms)} ms`
+  const seconds = (ms / 1_000).toLocaleString(language.value, { maximumFractionDigits: ms < 10_000 ? 1 : 0 })
+  return ms < 60_000 ? `${seconds} s` : `${Math.floor(ms / 60_000)} min`
+}

@@ -66,6 +66,7 @@ export type SessionRecord = {
   readonly archived?: boolean | undefined
   /** Set by a person, to find it again. */
   readonly tags?: readonly string[] | undefined
+  readonly projectId?: string | undefined
   /** Absent: not counted. */
   readonly facets?: Facets | undefined
   /** The settings and other state that a rebuilt object needs; opaque JSON. */
@@ -92,6 +93,8 @@ export type SessionFilter = {
   readonly pinned?: boolean | undefined
   readonly archived?: boolean | undefined
   readonly tag?: string | undefined
+  /** The id of a project. */
+  readonly project?: string | undefined
   /** The name of a tool that was called in the session. */
   readonly tool?: string | undefined
   /** Substring of the title. */

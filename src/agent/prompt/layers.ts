@@ -19,6 +19,7 @@ const layerKinds = {
   skills: stable(6_000),
   personality: context(2_000),
   instructions: context(50_000),
+  project: context(10_000),
   workspace: context(500_000),
   memory: volatile(2_500),
   user: volatile(1_500),

@@ -8,7 +8,7 @@ const sessionsPerRead = 200
 
 /** Every column of a session but its number, and a sum of the marks of its pages, each weighted by the page's number. */
 const selectDigests = `SELECT session.id, json_array(title, source, session.model, parent_id, created_at, updated_at,
-    active_day, through, session.usage, state, chat, pinned, archived, message_count, tool_call_count, tools, tags, line,
+    active_day, through, session.usage, state, chat, pinned, archived, message_count, tool_call_count, tools, tags, line, project_id,
     (SELECT count(*) || ' ' || coalesce(sum((mark % 1073741789) * ((page.id & ${keysPerSession - 1}) % 4093 + 1)), 0)
       FROM page WHERE page.id > session.num << 20 AND page.id < (session.num + 1) << 20)) AS digest
   FROM session WHERE session.tenant_id = ?1 AND session.id > ?2 AND session.id <= ?3 ORDER BY session.id LIMIT ?4`

@@ -80,6 +80,7 @@ async function takeSteps(
   const entry = await runCommand(session, first, blobs)
   if ('outcome' in entry) return entry.outcome
   await entry.intake.prepare?.()
+  await updateFromProject(session, submission)
   const admitting = admit(session, entry)
   const slot = admitting instanceof Promise ? await admitting : admitting
   let outcome: Submitted | undefined
@@ -95,6 +96,12 @@ async function takeSteps(
   const isAccepted = outcome && ['running', 'queued', 'joined'].includes(outcome.status)
   if (!isAccepted) await entry.intake.discard?.()
   return outcome
+}
+
+/** A turn that begins has the instructions and files that its project has now. */
+async function updateFromProject(session: Session, { authority }: Submission): Promise<void> {
+  if (!session.exists || !session.meta.project || session.store.hasOpenTurn) return
+  await (await import('./core/project.ts')).updateFromProject(session, authority)
 }
 
 /** A submission whose session is open, or created by its first turn (`isNew`). */

@@ -37,6 +37,7 @@ export type NewSession = {
   readonly parentId?: string | null | undefined
   readonly settings?: Settings | undefined
   readonly tags?: readonly string[] | undefined
+  readonly projectId?: string | undefined
   /** The chat that the session belongs to. */
   readonly origin?: ChatOrigin | undefined
   /** The run of a job that the session belongs to. */
@@ -103,6 +104,19 @@ export type ReplacedVersion = {
   readonly after: number
   readonly rows: readonly number[]
   readonly contributions: readonly Contribution[]
+}
+
+/** The project of a session, with what the session has from it (session/core/project.ts). */
+export type ProjectLink = {
+  readonly id: string
+  /** The version of the project that the session has. Absent: none yet. */
+  readonly version?: number | undefined
+  /** The text for the next prompt. */
+  readonly text?: string
+  /** The rights of everybody who has written the instructions. */
+  readonly by?: readonly EarlierRights[]
+  /** The hashes of its copied files, by their paths in the project. */
+  readonly files?: Readonly<Record<string, string>>
 }
 
 export type ForeignChange = 'created' | 'changed' | 'deleted'
@@ -220,6 +234,7 @@ export type SessionMetadata = Conversations & {
   readonly pinned?: boolean | undefined
   readonly archived?: boolean | undefined
   readonly tags?: readonly string[] | undefined
+  readonly project?: ProjectLink | undefined
   readonly ephemeral?: boolean
   /** The session expires unless a second run keeps it. A change by the API removes this. */
   readonly oneShot?: boolean | undefined
@@ -248,9 +263,18 @@ export const createMetadata = (
   ...givenFields(spec),
 })
 
-const givenFields = ({ origin, tags, ephemeral, oneShot, subagent, jobRun }: NewSession): Partial<SessionMetadata> => ({
+const givenFields = ({
+  origin,
+  tags,
+  projectId,
+  ephemeral,
+  oneShot,
+  subagent,
+  jobRun,
+}: NewSession): Partial<SessionMetadata> => ({
   ...(origin && { origin }),
   ...(tags?.length && { tags }),
+  ...(projectId !== undefined && { project: { id: projectId } }),
   ...(ephemeral && { ephemeral }),
   ...(oneShot && { oneShot }),
   ...(subagent && { subagent }),

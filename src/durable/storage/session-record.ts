@@ -24,6 +24,7 @@ export function sessionRecord(meta: SessionMetadata, store: SessionStore, expire
     ...(meta.pinned && { pinned: true }),
     ...(meta.archived && { archived: true }),
     ...(meta.tags?.length && { tags: meta.tags }),
+    ...(meta.project && { projectId: meta.project.id }),
     facets: store.facets(),
     state: { ...meta, expiresAt: expires, given: { message: store.lastMessageSeq(), event: store.lastEventSeq() } },
   }

@@ -51,6 +51,7 @@ import { TenantPending } from './pending.ts'
 import { MaterialVersion, TenantPrompt } from './prompt-material.ts'
 import { TenantOutgoing } from './outgoing/outgoing.ts'
 import { TenantPlugins } from './plugins/plugins.ts'
+import { TenantProjects } from './projects/projects.ts'
 import { TenantPush } from './push/push.ts'
 import { TenantSecrets } from './secrets/secrets.ts'
 import { type SettingsChange, TenantSettings } from './settings.ts'
@@ -90,12 +91,20 @@ export class TenantDO extends DurableObject<Env> {
     history: historyDb(this.env, this.#id),
   })
   readonly #skillRows = new SkillRows(this.#sql, this.env.BLOBS, this.#id)
+  readonly #projects = new TenantProjects({
+    mayChange: this.#mayChange,
+    tenantId: this.#id,
+    sql: this.#sql,
+    values: this.#values,
+    audit: this.#audit,
+    blobs: this.env.BLOBS,
+  })
   readonly #shared = new SharedStorage({
     tenantId: this.#id,
     sql: this.#sql,
     values: this.#values,
     env: this.env,
-    ownBytes: () => this.#skillRows.storedBytes(),
+    ownBytes: () => this.#skillRows.storedBytes() + this.#projects.storedBytes(),
     limits: () => effectiveLimits(this.#values),
     armAlarm: () => this.armAlarm(),
   })
@@ -394,6 +403,10 @@ export class TenantDO extends DurableObject<Env> {
 
   get apps(): TenantApps {
     return this.#apps
+  }
+
+  get projects(): TenantProjects {
+    return this.#projects
   }
 
   get recall(): TenantRecall {

@@ -20,7 +20,8 @@ export function requirePromptSettings({ agent }: Settings, known: Settings): voi
   )
 }
 
-function requireHarmless(text: string, field: string): void {
+/** For every text that becomes a part of prompts. */
+export function requireHarmless(text: string, field: string): void {
   const [finding] = scan(text, 'context')
   if (finding)
     throw invalid(`Line ${finding.line} looks like an attack (${finding.kind}): ${finding.excerpt}. Reword it.`, field)

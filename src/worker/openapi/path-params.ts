@@ -33,6 +33,7 @@ export const linkedFileParam = { description: 'The sealed name of the file, as i
 export const nameParam = { description: 'The name.', example: 'DEPLOY_TOKEN' }
 export const skillParam = { description: 'The name of the skill.', example: 'pull-request' }
 export const jobParam = ofId('job', '3f9c1a7be204')
+export const projectParam = ofId('project', 'proj_1f2e3d4c5b6a79880716253443526170')
 export const batchParam = ofId('batch', 'batch_1f2e3d4c5b6a79880716253443526170')
 export const pendingParam = ofId('proposed entry', 'pending_1f2e3d4c5b6a7988')
 export const credentialParam = ofId('credential', 'cred_1f2e3d4c5b6a79880716253443526170')

@@ -270,6 +270,7 @@ const descriptions: Readonly<Record<string, string>> = {
   Tools: 'Tools and toolsets of the agent, and what missing ones need.',
   Skills: 'Instructions for kinds of work that the agent loads when it needs them.',
   'MCP servers': 'Servers whose tools the agent uses.',
+  Projects: 'Sessions with common instructions, files, a model and members.',
   'Outgoing webhooks': 'Requests to other services about what happens in sessions.',
   Plugins: 'Code of the tenant that adds tools and hooks.',
   Memory: 'Facts that the agent keeps between sessions, and profiles of the people it works for.',

@@ -68,7 +68,7 @@ const inUse = () =>
   new AppError(
     409,
     'conflict',
-    'The tenant is in use. Restore into a new tenant, or one without memory, skills and jobs.',
+    'The tenant is in use. Restore into a new tenant, or one without memory, skills, projects and jobs.',
   )
 
 export const backupRoutes = [
@@ -118,7 +118,7 @@ export const backupRoutes = [
     params: { id: tenantParam },
     scope: 'admin',
     tag,
-    summary: 'Settings, memory, skills, jobs, people and sealed secrets of a tenant',
+    summary: 'Settings, memory, skills, projects, jobs, people and sealed secrets of a tenant',
     responses: asLines,
     handle: async (call) => {
       const id = await requireTenant(call)
@@ -133,7 +133,7 @@ export const backupRoutes = [
     params: { id: tenantParam },
     scope: 'admin',
     tag,
-    summary: 'Restore them. The tenant must have no memory, skills and jobs',
+    summary: 'Restore them. The tenant must have no memory, skills, projects and jobs',
     responses: done,
     handle: async (call) => {
       const id = await requireTenant(call)

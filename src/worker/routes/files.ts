@@ -54,7 +54,8 @@ function parseFilePath({ web }: RouteCall<unknown, unknown>, suffix = ''): strin
   return decodeFilePath(rest.slice(0, rest.length - suffix.length))
 }
 
-function decodeFilePath(raw: string): string {
+/** Decodes a path of a URL. Refuses `..` and characters that no file has in its name. */
+export function decodeFilePath(raw: string): string {
   let decoded: string
   try {
     decoded = decodeURIComponent(raw)

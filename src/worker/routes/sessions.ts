@@ -8,12 +8,13 @@ import { sessionView } from '#durable/session/views/api-views.ts'
 import { decodeCursor } from '#db/session-directory.ts'
 import { openHistory } from '#db/history.ts'
 import type { TenantSnapshot } from '#durable/tenant/tenant-snapshot.ts'
-import { AppError, invalidCursor } from '../errors.ts'
+import { projectsOf } from '#durable/tenant/projects/project.ts'
+import { AppError, invalid, invalidCursor } from '../errors.ts'
 import { forkSession } from '../fork.ts'
 import { idempotencyKeyHeader } from '../headers.ts'
 import { claimIds, releaseOnError, replayHeaders } from '../idempotency.ts'
 import { requireAdmission } from '../limits.ts'
-import { route } from '../route.ts'
+import { route, type RouteCall } from '../route.ts'
 import { requireFound, addressSession, getStatuses } from '../sessions.ts'
 import { created, listOf, ok, pageQuery, sessionShape } from '../shapes.ts'
 import { sealHeaders } from '../secrets/seal-headers.ts'
@@ -33,9 +34,11 @@ import { sessionParam } from '../openapi/path-params.ts'
 import { tagsSchema } from '../input/tags.ts'
 
 const title = z.string().trim().min(1).max(100)
+const projectName = z.string().min(1).max(100)
 const newSession = z.strictObject({
   title: title.nullish(),
   tags: tagsSchema.optional(),
+  project_id: projectName.optional().describe('A project of which the key is a member. Its model is the default.'),
   model: modelId.nullish(),
   settings: settingsSchema.optional(),
   source: z
@@ -58,6 +61,10 @@ const change = z.strictObject({
   pinned: z.boolean().optional(),
   archived: z.boolean().optional(),
   tags: tagsSchema.optional().describe('Replaces the tags.'),
+  project_id: projectName
+    .nullable()
+    .optional()
+    .describe('Moves it into this project, or out of its project with null. Its prompt is built again.'),
 })
 
 const listQuery = z.strictObject({
@@ -70,6 +77,9 @@ const listQuery = z.strictObject({
   q: z.string().max(200).optional().meta({ description: 'Words of the title.', example: 'report' }),
   pinned: z.enum(['true', 'false']).optional().describe('Default: both.'),
   tag: z.string().max(200).optional().meta({ description: 'Only sessions with this tag.', example: 'report' }),
+  project: projectName
+    .optional()
+    .meta({ description: 'Only sessions of this project.', example: 'proj_1f2e3d4c5b6a7988' }),
   tool: z
     .string()
     .max(200)
@@ -95,6 +105,24 @@ const compressedShape = z.object({
   tokens_after: z.int().optional(),
   reason: z.string().optional().describe('Why the summary could not be requested. Nothing was removed.'),
 })
+
+/** Refuses a project of which the key is no member as one that does not exist. */
+async function requireProject({ env, tenant, authority }: RouteCall<unknown, unknown>, id: string) {
+  const project = await projectsOf(env, tenant.id).find(authority, id)
+  if (!project) throw invalid('There is no such project.', 'project_id')
+  return project
+}
+
+/** The fields of a new session that follow from its project. */
+async function resolveProject(
+  call: RouteCall<unknown, unknown>,
+  { project_id: id, temporary: isTemporary, model }: z.infer<typeof newSession>,
+) {
+  if (id === undefined) return {}
+  if (isTemporary) throw invalid('A temporary chat belongs to no project.', 'project_id')
+  const project = await requireProject(call, id)
+  return { projectId: id, model: model ?? project.model }
+}
 
 /** A field that JSON leaves out is absent, never undefined. */
 type Present<T> = { [Field in keyof T]?: Exclude<T[Field], undefined> }
@@ -154,8 +182,9 @@ export const sessionRoutes = [
         requirePromptSettings(body.settings, tenant.settings)
         requireTighter(call, body.settings)
       }
-      resolveRequestedModel(body.model ?? undefined, env, mergeSessionSettings(tenant, body.settings))
-      const { temporary: isTemporary = false, ...spec } = body
+      const { temporary: isTemporary = false, project_id: _project, ...given } = body
+      const spec = { ...given, ...(await resolveProject(call, body)) }
+      resolveRequestedModel(spec.model ?? undefined, env, mergeSessionSettings(tenant, body.settings))
       const settings = isTemporary ? forgetful(body.settings, tenant.settings) : body.settings
       const ids = await claimIds(call)
       const view = await addressSession(env, tenant.id, ids.sessionId).info.create(
@@ -189,12 +218,14 @@ export const sessionRoutes = [
     params: { id: sessionParam },
     scope: 'write',
     tag,
-    summary: 'Change title, model, tags or settings, pin, archive, or build the prompt again',
+    summary: 'Change title, model, tags, project or settings, pin, archive, or build the prompt again',
     example: { title: 'Quarterly report' },
     body: change,
     responses: ok('The session', sessionShape),
-    handle: async ({ env, authority, tenant, param, body }) => {
-      const { model, settings, ...others } = body
+    handle: async (call) => {
+      const { env, authority, tenant, param, body } = call
+      const { model, settings, project_id: projectId, ...others } = body
+      if (typeof projectId === 'string') await requireProject(call, projectId)
       if (settings) {
         validatePatch(settings)
         requireKnownSettings(settings as Settings, 'session')
@@ -215,6 +246,7 @@ export const sessionRoutes = [
         await session.info.update(authority, {
           ...(others as Present<typeof others>),
           ...(model !== undefined && { model }),
+          ...(projectId !== undefined && { projectId }),
           ...(settings && { settings: await sealHeaders(env, tenant.id, settings, stored?.settings) }),
         }),
       )

@@ -130,6 +130,35 @@ const audited: Readonly<Record<string, Case>> = {
     path: ({ hook }) => `/api/hooks/${hook}/rotate`,
   },
   'DELETE /api/hooks/{id}': { kind: 'hook.deleted', by: 'tenant', path: ({ hook }) => `/api/hooks/${hook}` },
+  'POST /api/projects': {
+    kind: 'project.created',
+    by: 'tenant',
+    path: () => '/api/projects',
+    body: () => ({ name: 'audited' }),
+    keep: ({ id }) => ({ project: id }),
+  },
+  'PATCH /api/projects/{id}': {
+    kind: 'project.changed',
+    by: 'tenant',
+    path: ({ project }) => `/api/projects/${project}`,
+    body: () => ({ instructions: 'Be brief.' }),
+  },
+  'PUT /api/projects/{id}/files/{path}': {
+    kind: 'project.changed',
+    by: 'tenant',
+    path: ({ project }) => `/api/projects/${project}/files/a.md`,
+    body: () => ({ any: 'bytes' }),
+  },
+  'DELETE /api/projects/{id}/files/{path}': {
+    kind: 'project.changed',
+    by: 'tenant',
+    path: ({ project }) => `/api/projects/${project}/files/a.md`,
+  },
+  'DELETE /api/projects/{id}': {
+    kind: 'project.deleted',
+    by: 'tenant',
+    path: ({ project }) => `/api/projects/${project}`,
+  },
   'POST /api/skills': {
     kind: 'skill.created',
     by: 'tenant',

@@ -157,7 +157,8 @@ const seqOf = ({ key, runId }: TextBlock): number => Number.parseInt(key.slice(r
 function Thinking({ block }: { readonly block: TextBlock }) {
   const isLive = useComputed(() => timeline.value.run !== undefined && timeline.value.live.at(-1)?.key === block.key)
   const line = isLive.value ? (block.text.trim().split('\n').at(-1) ?? '') : ''
-  const time = block.ms === undefined ? '' : formatDuration(block.ms)
+  // Less than a second is no thought that somebody has waited for.
+  const time = block.ms === undefined ? '' : formatDuration(Math.max(1_000, Math.round(block.ms / 1_000) * 1_000))
   return (
     <details class="thought">
       <summary>

@@ -4,11 +4,12 @@ import { useEffect, useState } from 'preact/hooks'
 import { can } from '../../api/me.ts'
 import { ask } from '../../parts/dialog.tsx'
 import { Button, IconButton } from '../../parts/button.tsx'
-import { goTo, place } from '../../parts/route.ts'
+import { Waiting } from '../../parts/load.tsx'
+import { addressOf, goTo, place } from '../../parts/route.ts'
 import { explain } from '../../parts/toast.ts'
 import { formatCost, formatNumber } from '../../words/format.ts'
 import { t } from '../../words/words.ts'
-import { changeSession, sessions, temporarySource } from '../sessions/sessions.ts'
+import { changeSession, projects, sessions, temporarySource } from '../sessions/sessions.ts'
 import { opened, type Opened } from './artifact/opened.ts'
 import { Composer } from './composer/composer.tsx'
 import { Pending } from './pending.tsx'
@@ -88,7 +89,7 @@ function Body({ id }: { readonly id: string }) {
       </div>
     )
   const isThere = !id || session.value?.id === id
-  return List && isThere ? <List key={id} /> : <div class="skeleton grow" />
+  return List && isThere ? <List key={id} /> : <Waiting class="grow" />
 }
 
 function Head({ id }: { readonly id: string }) {
@@ -96,9 +97,15 @@ function Head({ id }: { readonly id: string }) {
   if (!id || !open) return <header class="chat-head" />
   // The list hears of titles that the agent gives.
   const title = sessions.value.find((one) => one.id === id)?.title ?? open.title
+  const project = projects.value.find((one) => one.id === open.project_id)
   return (
     <header class="chat-head">
       <h1 dir="auto">{title ?? t('untitled')}</h1>
+      {project && (
+        <a class="badge clip" href={addressOf('projects', project.id)} dir="auto">
+          {project.name}
+        </a>
+      )}
       {open.source === temporarySource && <span class="badge">{t('temporary')}</span>}
       {connection.value === 'closed' && <span class="badge warn">{t('reconnecting')}</span>}
       <Meter />

@@ -11,7 +11,8 @@ type Model = {
   readonly efforts: readonly string[] | null
   readonly abilities: { readonly reasoning?: boolean | null }
 }
-export type Choice = { readonly model?: string; readonly effort?: string }
+/** `project`: of a new chat. */
+export type Choice = { readonly model?: string; readonly effort?: string; readonly project?: string }
 
 /** The default first. Undefined until they are loaded. */
 export const models = signal<readonly Model[] | undefined>(undefined)

@@ -37,8 +37,11 @@ function describe(now: number, silent: number): string {
   if (stopping) return t('stopping')
   if (status?.state === 'waiting') return describeWait(status, now)
   if (status) return t(status.state)
-  const isWorking = live.some((block) => block.kind === 'tool' && block.state === 'running')
-  return silent >= silentSeconds && !isWorking ? t('silentFor', { seconds: silent }) : t('answering')
+  if (silent < silentSeconds) return t('answering')
+  const working = live.find((block) => block.kind === 'tool' && block.state === 'running')
+  return working?.kind === 'tool'
+    ? t('silentTool', { tool: working.tool, seconds: silent })
+    : t('silentFor', { seconds: silent })
 }
 
 function describeWait({ reason, until, attempt, attempts }: RunStatus, now: number): string {

@@ -13,6 +13,7 @@ import { Field } from '../../parts/form.tsx'
 import { addressOf, goTo } from '../../parts/route.ts'
 import { showError } from '../../parts/toast.ts'
 import { t, wordsOf } from '../../words/words.ts'
+import { MoveToProject } from '../projects/project-choice.tsx'
 import { ShareSection } from './share-section.tsx'
 
 type Props = { readonly id: string; readonly title: string; readonly onClose: () => void }
@@ -42,6 +43,7 @@ export function SessionDialog({ id, title, onClose }: Props) {
       <a href={addressOf('tree', id)} onClick={onClose}>
         {say('tree')}
       </a>
+      {can('write') && <MoveToProject id={id} />}
       {can('write') && <ShareSection id={id} />}
       <span class="row end">
         <IconButton icon="close" label={t('close')} onClick={onClose} />

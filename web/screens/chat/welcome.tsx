@@ -3,10 +3,11 @@
 import { useEffect } from 'preact/hooks'
 import { can } from '../../api/me.ts'
 import { Button } from '../../parts/button.tsx'
+import { useLate } from '../../parts/late.ts'
 import { addressOf } from '../../parts/route.ts'
 import { formatDay } from '../../words/format.ts'
 import { t } from '../../words/words.ts'
-import { sessions } from '../sessions/sessions.ts'
+import { projects, sessions } from '../sessions/sessions.ts'
 import { choiceOf, loadModels, models } from './models.ts'
 import { isTemporary } from './new-session.ts'
 import { submit } from './turns.ts'
@@ -15,26 +16,38 @@ const demoExamples = ['example1', 'example2', 'example3'] as const
 const examples = ['ask1', 'ask2', 'ask3', 'ask4'] as const
 const maxRecent = 4
 
+function greet() {
+  const hour = new Date().getHours()
+  return hour >= 5 && hour < 12 ? 'morning' : hour >= 12 && hour < 18 ? 'afternoon' : 'evening'
+}
+
 export function Welcome() {
   // A key may have been added since. Without a network the names stay as they are.
   useEffect(() => void loadModels().catch(() => undefined), [])
   const isDemo = models.value?.[0]?.provider === 'demo'
   return (
     <div class="welcome grow">
-      <h1>Talaria</h1>
+      <div>
+        <img src="/icon.svg" alt="" width="44" height="44" />
+        <h1>
+          {t(greet())} <span>{t('whatToDo')}</span>
+        </h1>
+      </div>
       {can('chat') && models.value && (
-        <>
-          <p>{t('welcome')}</p>
-          <ul>
-            {(isDemo ? demoExamples : examples).map((name) => (
-              <li key={name}>
-                <Button onClick={() => submit({ text: t(name), attachments: [], ...choiceOf('') })}>{t(name)}</Button>
-              </li>
-            ))}
-          </ul>
-        </>
+        <ul class="starts" aria-label={t('welcome')}>
+          {(isDemo ? demoExamples : examples).map((name) => (
+            <li key={name}>
+              <Button onClick={() => submit({ text: t(name), attachments: [], ...choiceOf('') })}>{t(name)}</Button>
+            </li>
+          ))}
+        </ul>
       )}
-      {can('chat') && <Temporary />}
+      {can('chat') && (
+        <div class="row">
+          <Temporary />
+          {!isTemporary.value && <OfProject />}
+        </div>
+      )}
       {!isTemporary.value && <Recent />}
       {isDemo && (
         <p class="note">
@@ -43,6 +56,14 @@ export function Welcome() {
       )}
     </div>
   )
+}
+
+function OfProject() {
+  const Choice = useLate(
+    async () => (await import('../projects/project-choice.tsx')).ProjectOfNewChat,
+    projects.value.length > 0,
+  )
+  return Choice ? <Choice /> : null
 }
 
 const Temporary = () => (
@@ -67,13 +88,17 @@ function Recent() {
     <section aria-label={t('recent')}>
       <h2>{t('recent')}</h2>
       <ul class="recent">
-        {recent.map(({ id, title, updated_at: at }) => (
+        {recent.map(({ id, title, status, updated_at: at }) => (
           <li key={id}>
             <a href={addressOf('chat', id)}>
               <span class="clip grow" dir="auto">
                 {title ?? t('untitled')}
               </span>
-              <time dateTime={at}>{formatDay(at)}</time>
+              {status === 'idle' ? (
+                <time dateTime={at}>{formatDay(at)}</time>
+              ) : (
+                <span class={status === 'waiting' ? 'badge warn' : 'badge'}>{t(status)}</span>
+              )}
             </a>
           </li>
         ))}

@@ -1,14 +1,14 @@
 /** Facts that the agent keeps, the profile of the person, and changes that wait for a decision. */
 
 import { useState } from 'preact/hooks'
-import { api, get, type Page, path } from '../../api/client.ts'
+import { api, ApiError, get, type Page, path } from '../../api/client.ts'
 import { can } from '../../api/me.ts'
 import { ask } from '../../parts/dialog.tsx'
 import { Button, IconButton } from '../../parts/button.tsx'
 import { Panel, Screen, useLoad } from '../../parts/load.tsx'
 import { showError } from '../../parts/toast.ts'
 import { formatNumber } from '../../words/format.ts'
-import { t } from '../../words/words.ts'
+import { t, wordsOf } from '../../words/words.ts'
 
 type Store = { readonly entries: readonly string[]; readonly chars: number; readonly limit: number }
 type Target = 'memory' | 'user'
@@ -19,7 +19,7 @@ type Waiting = { readonly id: string; readonly target: Target; readonly operatio
 export function Memory() {
   const stores = useLoad(() => get<Stores>('/api/memory'), '')
   const change = async (target: Target, operation: Operation) => {
-    await api('PATCH', '/api/memory', { body: { target, operations: [operation] } })
+    await api('PATCH', '/api/memory', { body: { target, operations: [operation] } }).catch(inWords)
     await stores.reload()
   }
   return (
@@ -37,19 +37,44 @@ export function Memory() {
   )
 }
 
+/** The messages of the API advise a model what to do. */
+function inWords(error: unknown): never {
+  if (error instanceof ApiError && error.status === 400) throw new Error(say('refused'))
+  throw error
+}
+
+function requireRoom({ chars, limit }: Store, text: string, replaced = ''): void {
+  if (chars + text.length - replaced.length > limit) throw new Error(say('full'))
+}
+
+const { say } = wordsOf(
+  {
+    full: 'There is no room for this. Shorten or delete an entry first.',
+    refused: 'This cannot be kept: it is there already, or a part of it looks like an attack.',
+  },
+  {
+    full: 'Dafür ist kein Platz. Kürze oder lösche zuerst einen Eintrag.',
+    refused: 'Das lässt sich nicht merken: Es ist schon da, oder ein Teil davon sieht nach einem Angriff aus.',
+  },
+)
+
 type EntriesProps = {
   readonly title: string
   readonly store: Store
   readonly onChange: (operation: Operation) => Promise<void>
 }
 
-function Entries({ title, store: { entries, chars, limit }, onChange }: EntriesProps) {
+function Entries({ title, store, onChange }: EntriesProps) {
+  const { entries, chars, limit } = store
   const [text, setText] = useState('')
   const edit = async (old: string) => {
     const content = await ask({ title: t('edit'), action: t('save'), field: old })
-    if (content?.trim() && content !== old) await onChange({ action: 'replace', old_text: old, content })
+    if (!content?.trim() || content === old) return
+    requireRoom(store, content, old)
+    await onChange({ action: 'replace', old_text: old, content })
   }
   const add = async () => {
+    requireRoom(store, text.trim())
     await onChange({ action: 'add', content: text.trim() })
     setText('')
   }

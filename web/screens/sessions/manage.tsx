@@ -14,24 +14,32 @@ import { addressOf, goTo } from '../../parts/route.ts'
 import { showDone, showError } from '../../parts/toast.ts'
 import { formatDate } from '../../words/format.ts'
 import { t } from '../../words/words.ts'
-import { changeSession, editTags, loadSessions, renameSession, sessions } from './sessions.ts'
+import { changeSession, editTags, loadSessions, projects, renameSession, sessions } from './sessions.ts'
 
-type Filter = Readonly<Record<'q' | 'source' | 'state' | 'archived' | 'tag', string>>
+type Filter = Readonly<Record<'q' | 'source' | 'state' | 'archived' | 'tag' | 'project', string>>
 const states = ['idle', 'running', 'waiting'] as const
 /** More at once are deleted in several requests. */
 const maxIds = 100
 
-const addressFor = ({ q, source, archived, tag }: Filter, cursor = ''): string => {
+const addressFor = ({ q, source, archived, tag, project }: Filter, cursor = ''): string => {
   const parameters = new URLSearchParams({ limit: '100', archived })
   if (q.trim()) parameters.set('q', q.trim())
   if (source) parameters.set('source', source)
   if (tag) parameters.set('tag', tag)
+  if (project) parameters.set('project', project)
   if (cursor) parameters.set('cursor', cursor)
   return `/api/sessions?${parameters}`
 }
 
 export function Sessions() {
-  const [filter, setFilter] = useState<Filter>({ q: '', source: '', state: '', archived: 'false', tag: '' })
+  const [filter, setFilter] = useState<Filter>({
+    q: '',
+    source: '',
+    state: '',
+    archived: 'false',
+    tag: '',
+    project: '',
+  })
   const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set())
   const address = addressFor(filter)
   const list = useLoad(() => get<Page<Session>>(address), address)
@@ -131,6 +139,14 @@ const Filters = ({ filter, onChange }: FiltersProps) => (
       ]}
       onChange={(archived) => onChange({ ...filter, archived })}
     />
+    {projects.value.length > 0 && (
+      <Choice
+        label={t('projects')}
+        value={filter.project}
+        options={[['', t('all')], ...projects.value.map(({ id, name }) => [id, name] as const)]}
+        onChange={(project) => onChange({ ...filter, project })}
+      />
+    )}
     {filter.tag && (
       <Button
         label={`${t('remove')}: ${t('withTag', { tag: filter.tag })}`}

@@ -5,6 +5,8 @@ import { get, type Page } from '../../api/client.ts'
 import { can } from '../../api/me.ts'
 import type { Session } from '../../model/types.ts'
 import { Button, IconButton } from '../../parts/button.tsx'
+import { useLate } from '../../parts/late.ts'
+import { loadLateStyle } from '../../parts/late-style.ts'
 import { addressOf, place } from '../../parts/route.ts'
 import { showError } from '../../parts/toast.ts'
 import { formatDay } from '../../words/format.ts'
@@ -16,6 +18,7 @@ import {
   isLoaded,
   loadSessions,
   nextCursor,
+  projects,
   query,
   renameSession,
   sessions,
@@ -44,6 +47,7 @@ export function SessionList() {
         value={query.value}
         onInput={(event) => void (query.value = event.currentTarget.value)}
       />
+      <Projects />
       <Days />
       {nextCursor.value && <Button onClick={() => loadSessions(nextCursor.value ?? undefined)}>{t('more')}</Button>}
       {hits.length > 0 && <Hits hits={hits} />}
@@ -60,10 +64,20 @@ async function search(setHits: (hits: readonly Hit[]) => void): Promise<void> {
   setHits(text.length < 2 ? [] : (await get<Page<Hit>>(`/api/search?q=${encodeURIComponent(text)}`)).data)
 }
 
+/** Their sessions stand below them, and not in the days. */
+function Projects() {
+  const List = useLate(async () => {
+    const [part] = await Promise.all([import('../projects/project-list.tsx'), loadLateStyle()])
+    return part.ProjectList
+  }, isLoaded.value)
+  return List && !query.value ? <List /> : null
+}
+
 function Days() {
+  const ids = new Set(query.value ? [] : projects.value.map(({ id }) => id))
   const pinned = sessions.value.filter((one) => one.pinned)
   const days = Map.groupBy(
-    sessions.value.filter((one) => !one.pinned && !one.archived),
+    sessions.value.filter((one) => !one.pinned && !one.archived && !ids.has(one.project_id ?? '')),
     ({ updated_at: at }) => formatDay(at),
   )
   const groups = [...(pinned.length ? [[t('pinned'), pinned] as const] : []), ...days]
@@ -83,7 +97,7 @@ function Days() {
   )
 }
 
-function Entry({ session }: { readonly session: Session }) {
+export function Entry({ session }: { readonly session: Session }) {
   const { id, title, status, source } = session
   const isOpen = place.value.id === id
   return (

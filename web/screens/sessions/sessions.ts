@@ -3,7 +3,7 @@
 import { signal } from '@preact/signals'
 import { api, get, type Page, path } from '../../api/client.ts'
 import { listen } from '../../api/listen.ts'
-import type { Approval, Question, Session } from '../../model/types.ts'
+import type { Approval, Project, Question, Session } from '../../model/types.ts'
 import { ask } from '../../parts/dialog.tsx'
 import { goTo, place } from '../../parts/route.ts'
 import { t } from '../../words/words.ts'
@@ -13,6 +13,8 @@ export const nextCursor = signal<string | null>(null)
 export const isLoaded = signal(false)
 export const query = signal('')
 export const waitingCount = signal(0)
+/** Those of which the key is a member. Empty until they are loaded, behind the list. */
+export const projects = signal<readonly Project[]>([])
 /** Whether events of the tenant arrive. */
 export const isLive = signal(true)
 
@@ -107,14 +109,19 @@ const replaceSession = (changed: Session): void =>
 export type NewSession = {
   readonly model?: string | undefined
   readonly key?: string | undefined
+  readonly project?: string | undefined
   readonly isTemporary?: boolean
 }
 
 /** With the same key the same session comes again. */
-export async function createSession({ model, key, isTemporary = false }: NewSession): Promise<Session> {
+export async function createSession({ model, key, project, isTemporary = false }: NewSession): Promise<Session> {
   const headers = key === undefined ? {} : { 'idempotency-key': key }
   const created = await api<Session>('POST', '/api/sessions', {
-    body: { source: 'web', ...(model && { model }), ...(isTemporary && { temporary: true }) },
+    body: {
+      source: 'web',
+      ...(model && { model }),
+      ...(isTemporary ? { temporary: true } : project && { project_id: project }),
+    },
     headers,
   })
   if (!isTemporary) sessions.value = [created, ...sessions.value.filter(({ id }) => id !== created.id)]

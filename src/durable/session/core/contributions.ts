@@ -23,25 +23,32 @@ const isSame = (one: EarlierRights, other: EarlierRights): boolean => JSON.strin
 
 /** Returns the authority of a turn that reads the current conversation. */
 export function joinConversation({ meta }: Pick<Session, 'meta'>, authority: TurnAuthority): TurnAuthority {
-  const { contributions = [], settingsBy = [] } = meta
+  const { contributions = [], settingsBy = [], project } = meta
   const earlier = contributions.filter(({ seq }) => isCurrent(meta, seq)).map(({ rights }) => rights)
-  return joinEarlier(authority, [...earlier, ...settingsBy])
+  return joinEarlier(authority, [...earlier, ...settingsBy, ...(project?.by ?? [])])
 }
 
 /** Every later turn of the conversation reads what this one contributes now. `isFile`: an undo does not remove it. */
-export function recordContribution(
+export const recordContribution = (
   session: Contributed,
   by: Authority,
+  options?: { readonly isFile?: boolean },
+): void => recordRights(session, listEarlierRights(by), options)
+
+/** As `recordContribution`, for those who have contributed elsewhere. */
+export function recordRights(
+  session: Contributed,
+  rights: readonly EarlierRights[],
   { isFile = false }: { readonly isFile?: boolean } = {},
 ): void {
   const { meta, store } = session
   const { contributions: known = [] } = meta
   const seq = store.lastMessageSeq() + 1
-  const isKnown = (rights: EarlierRights) =>
-    known.some((one) => (one.isFile ?? false) === isFile && isCurrent(meta, one.seq) && isSame(one.rights, rights))
-  const added = listEarlierRights(by)
-    .filter((rights) => !isKnown(rights))
-    .map((rights): Contribution => ({ seq, rights, ...(isFile && { isFile }) }))
+  const isKnown = (each: EarlierRights) =>
+    known.some((one) => (one.isFile ?? false) === isFile && isCurrent(meta, one.seq) && isSame(one.rights, each))
+  const added = rights
+    .filter((each) => !isKnown(each))
+    .map((each): Contribution => ({ seq, rights: each, ...(isFile && { isFile }) }))
   if (added.length) session.updateMeta({ contributions: [...known, ...added].slice(-maxContributions) })
 }
 

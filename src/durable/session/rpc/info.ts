@@ -34,6 +34,8 @@ type SessionChange = {
   readonly pinned?: boolean
   readonly archived?: boolean
   readonly tags?: readonly string[]
+  /** null: it leaves its project. */
+  readonly projectId?: string | null
 }
 
 function isInactiveSince(session: Session, before: number): boolean {
@@ -88,7 +90,7 @@ export class InfoSubject extends RpcTarget {
   /** Absent fields are unchanged. `settings` is a patch: null resets a value. `prompt`: it is built again, with all changes. */
   update(
     authority: Authority,
-    { prompt, ...change }: SessionChange,
+    { prompt, projectId, ...change }: SessionChange,
   ): Promise<{ kind: 'updated'; view: SessionView } | SettingsFault | undefined> {
     return this.#host.with(authority, async (session) => {
       await session.ensureTenant()
@@ -103,6 +105,8 @@ export class InfoSubject extends RpcTarget {
           ...recordSettings(session, authority, patched.settings),
         }),
       })
+      if (projectId !== undefined)
+        await (await import('../core/project.ts')).moveToProject(session, authority, projectId)
       if (prompt === 'now') {
         await session.tenant.refresh()
         await rebuildPrompt(session)

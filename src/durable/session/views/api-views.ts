@@ -35,6 +35,7 @@ export function sessionView(record: SessionRecord, status: SessionStatus) {
     created_at: iso(record.createdAt),
     updated_at: iso(record.updatedAt),
     parent_id: record.parentId,
+    project_id: record.projectId ?? null,
     expires_at: expiresAt === undefined ? null : iso(expiresAt),
     pinned,
     archived,

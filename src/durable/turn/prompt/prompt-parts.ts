@@ -210,10 +210,15 @@ const guidancePart: PromptPart = ({ session, tools, model }) => [
   createLayer('behaviour', renderBehaviour(tools)),
 ]
 
+/** The instructions of the session's project, as the session has them. */
+const projectPart: PromptPart = ({ session: { meta } }) =>
+  meta.project?.text ? createLayer('project', meta.project.text) : undefined
+
 export const promptParts: readonly PromptPart[] = [
   guidancePart,
   settingsPart,
   environmentPart,
+  projectPart,
   workspacePart,
   skillsPart,
   memoryPart,

@@ -4,9 +4,17 @@ import { useEffect, useState } from 'preact/hooks'
 import { useLate } from '../../../parts/late.ts'
 import { loadLateStyle } from '../../../parts/late-style.ts'
 import { t } from '../../../words/words.ts'
+import { projects } from '../../sessions/sessions.ts'
 import type { ModelDialogProps } from '../../models/model-dialog.tsx'
 import { addModel, choiceOf, choose, listEfforts, loadModels, models } from '../models.ts'
 import { session } from '../store.ts'
+
+/** The model of the open session, else that of the project of a new one. */
+const defaultOf = (project: string): string =>
+  session.value?.model ??
+  projects.value.find(({ id }) => id === project)?.model ??
+  models.value?.[0]?.id ??
+  t('defaultModel')
 
 type Props = { readonly session: string }
 
@@ -18,8 +26,8 @@ export function ModelPicker({ session: id }: Props) {
   }, isOpen)
   // Without a network the names are unknown.
   useEffect(() => void (models.value ?? loadModels().catch(() => undefined)), [])
-  const { model = '' } = choiceOf(id)
-  const automatic = session.value?.model ?? models.value?.[0]?.id ?? t('defaultModel')
+  const { model = '', project = '' } = choiceOf(id)
+  const automatic = defaultOf(project)
   const name = model || automatic
   return (
     <>
@@ -40,7 +48,7 @@ export function ModelPicker({ session: id }: Props) {
           automatic={automatic}
           onChoose={(value, facts) => {
             if (facts) addModel(facts)
-            choose(id, value ? { model: value } : {})
+            choose(id, { ...(project && { project }), ...(value && { model: value }) })
           }}
           onClose={() => setOpen(false)}
         />
