@@ -153,6 +153,8 @@ export const sessionRoutes = [
         requireKnownSettings(body.settings, 'session')
         requirePromptSettings(body.settings, tenant.settings)
         requireTighter(call, body.settings)
+        const { requireKnownModels } = await import('../input/known-models.ts')
+        requireKnownModels(body.settings, env, tenant)
       }
       resolveRequestedModel(body.model ?? undefined, env, mergeSessionSettings(tenant, body.settings))
       const { temporary: isTemporary = false, ...spec } = body
@@ -203,7 +205,11 @@ export const sessionRoutes = [
       const session = addressSession(env, tenant.id, param('id'))
       const reader = { authority, tenant }
       if (settings) {
-        const requireKnown = (known: TenantSnapshot) => requirePromptSettings(settings as Settings, known.settings)
+        const { requireKnownModels } = await import('../input/known-models.ts')
+        const requireKnown = (known: TenantSnapshot) => {
+          requirePromptSettings(settings as Settings, known.settings)
+          requireKnownModels(settings, env, known)
+        }
         await readWithSessionSettings(session, reader, requireKnown)
       }
       if (model !== undefined) {
