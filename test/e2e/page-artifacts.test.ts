@@ -112,7 +112,7 @@ describe.skipIf(chromium === undefined)('what the agent has made', () => {
     await audit(page)
     await panel.getByRole('button', { name: 'Change this' }).click()
     const field = page.getByRole('textbox', { name: 'Message' })
-    await expect.poll(() => field.inputValue()).toBe('@list.html ')
+    await expect.poll(() => field.inputValue()).toBe('@file:list.html ')
     await field.pressSequentially(`[[${write('list.html', '<h1>Three</h1>')} then say Done]]`)
     await field.press('Enter')
     await expect.poll(() => shown.innerText()).toBe('Three')

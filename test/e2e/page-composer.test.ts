@@ -110,14 +110,14 @@ describe.skipIf(chromium === undefined)('the composer', () => {
     await composer().pressSequentially('compare @plan')
     await option('notes/plan.md').waitFor()
     await composer().press('Tab')
-    await expect.poll(() => composer().inputValue()).toBe('compare @notes/plan.md ')
+    await expect.poll(() => composer().inputValue()).toBe('compare @file:notes/plan.md ')
     await composer().pressSequentially('with @')
     await option('my list.txt').click()
-    await expect.poll(() => composer().inputValue()).toBe('compare @notes/plan.md with @"my list.txt" ')
+    await expect.poll(() => composer().inputValue()).toBe('compare @file:notes/plan.md with @file:"my list.txt" ')
     await expect.poll(() => page.evaluate('document.activeElement?.tagName')).toBe('TEXTAREA')
     await composer().press('Enter')
     await answered('Hello from the model.')
-    await expect.poll(() => listSaid(id)).toEqual(['compare @notes/plan.md with @"my list.txt"'])
+    await expect.poll(() => listSaid(id)).toEqual(['compare @file:notes/plan.md with @file:"my list.txt"'])
   })
 
   it('writes down what is spoken, at the caret', async () => {

@@ -18,6 +18,8 @@ const entries: readonly Entry[] = [
   { screen: 'usage', scope: 'read' },
   { screen: 'channels', scope: 'read' },
   { screen: 'jobs', scope: 'jobs' },
+  { screen: 'batches', scope: 'jobs' },
+  { screen: 'evals', scope: 'read' },
   { screen: 'memory', scope: 'read' },
   { screen: 'skills', scope: 'read' },
   { screen: 'mcp', scope: 'read' },
