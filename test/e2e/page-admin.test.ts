@@ -1,24 +1,21 @@
 /** Tests in Chromium the screens of secrets, tools, plugins, skills of other places, trees, sign-ins, keys and hosts. */
 
 import { readFileSync } from 'node:fs'
-import { createRequire } from 'node:module'
 import { join } from 'node:path'
-import { type Browser, type Page } from 'playwright-core'
+import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { chromium, launchBrowser } from './support/chromium.ts'
-import { type Client, eventually, newTenant } from './support/client.ts'
+import { type Browser, chromium, launchBrowser } from './support/chromium.ts'
+import { type Client, newTenant } from './support/client.ts'
 import { owner } from './support/here.ts'
-import { fits, openScreen, signIn } from './support/page.ts'
+import { findViolations, openScreen, signIn } from './support/page.ts'
 import { root } from './support/server.ts'
 
-const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
 const rates = readFileSync(join(root, 'examples/plugins/rates.js'), 'utf8')
 
 describe.skipIf(chromium === undefined)('the screens of what the API has', () => {
   let browser: Browser
   let client: Client
   let page: Page
-  const german = { locale: 'de-DE', viewport: { width: 320, height: 740 } }
   const settings = async () => (await client.get('/api/settings')).json
 
   beforeAll(async () => {
@@ -192,49 +189,12 @@ describe.skipIf(chromium === undefined)('the screens of what the API has', () =>
     await own.context().close()
   })
 
-  it('has no violation that axe finds, in both languages and all themes, and fits 320 px, 200 % and right-to-left', async () => {
-    const narrow = await signIn(browser, client, german)
-    await narrow.evaluate(axe)
-    const id = await client.newSession()
-    await client.chat(id, '[[call delegate_task {"goal":"[[say looked it up]]"} then say Delegated.]]')
-    const find = (on: Page, theme: string, isColour: boolean) =>
-      on.evaluate(`(async () => {
-        document.documentElement.dataset.theme = '${theme}'
-        const { violations } = await axe.run(document, { resultTypes: ['violations']${isColour ? ", runOnly: ['color-contrast']" : ''} })
-        return violations.map(({ id, nodes }) => '${theme} ' + id + ': ' + nodes.map(({ target }) => target.join(' ')).join(', '))
-      })()`) as Promise<readonly string[]>
-    const screens = ['secrets', 'tools', 'plugins', 'plugins/rates', 'skills', `tree/${id}`]
-    const found: Record<string, unknown> = {}
-    await client.post('/api/secrets', { name: 'ANOTHER_TOKEN', value: 'a-secret-value-9f3a' })
-    for (const screen of screens) {
-      await openScreen(narrow, screen)
-      const violations = [...(await find(narrow, 'dark', false)), ...(await find(narrow, 'contrast', true))]
-      const wide = !(await fits(narrow))
-      await narrow.evaluate(`document.documentElement.dir = 'rtl'`)
-      const wideFromRight = !(await fits(narrow))
-      await narrow.evaluate(`document.documentElement.dir = 'ltr'`)
-      if (violations.length || wide || wideFromRight) found[screen] = { violations, wide, wideFromRight }
-    }
-    await narrow.context().close()
-    await page.evaluate(axe)
-    // As 1280 pixels are at 200 %.
-    await page.setViewportSize({ width: 640, height: 370 })
-    for (const screen of screens) {
-      await openScreen(page, screen)
-      const violations = await find(page, 'light', false)
-      const wide = !(await fits(page))
-      if (violations.length || wide) found[`${screen} light`] = { violations, wide }
-    }
-    expect(found).toEqual({})
-    await page.setViewportSize({ width: 1280, height: 740 })
+  it('asks for the approval of a plugin in a dialog without a violation that axe finds', async () => {
     await client.post('/api/plugins', { name: 'guard', code: rates, grants: { kv: true } })
     await openScreen(page, 'plugins')
     await page.getByRole('button', { name: 'Approve: guard' }).click()
-    await eventually(
-      () => page.getByRole('dialog').count(),
-      (count) => count === 1,
-    )
-    expect(await find(page, 'light', false)).toEqual([])
-    expect(await find(page, 'dark', true)).toEqual([])
+    await page.getByRole('dialog').waitFor()
+    expect(await findViolations(page, { theme: 'light' })).toEqual([])
+    expect(await findViolations(page, { theme: 'dark', isColour: true })).toEqual([])
   })
 })
