@@ -12,17 +12,11 @@ import {
   type BrowserContextOptions,
   type Locator,
 } from 'playwright-core'
-import { findChromium, headlessFlags, listChromiums } from '../../../scripts/lib/chromium.mjs'
-import { isLong } from '../../support/long.ts'
+import { findChromium, headlessFlags } from '../../../scripts/lib/chromium.mjs'
 import { writeSpeech } from './sound.ts'
 
 /** The path of the preferred browser. */
 export const chromium = findChromium()
-
-/** Half as expensive as the browser that people have, in which `npm run chaos` runs the tests of the page. */
-const cheapest = process.env['CHROME_PATH']
-  ? chromium
-  : (listChromiums().find((path) => path.endsWith('headless-shell')) ?? chromium)
 
 /** A browser as a file of tests uses it: its contexts are its own, and `close` closes them. */
 export type Browser = {
@@ -36,7 +30,7 @@ let running: Promise<WholeBrowser> | undefined
 function launch(): Promise<WholeBrowser> {
   const speech = writeSpeech()
   return playwright.launch({
-    executablePath: (isLong ? chromium : cheapest) ?? '',
+    executablePath: chromium ?? '',
     args: [
       '--no-sandbox',
       '--disable-gpu',
