@@ -17,7 +17,11 @@ export async function runCase(client, one, model) {
       await send(work, message)
       await settle(work)
     }
-    return { ...(await judgeRun(work)), session, ms: Date.now() - started }
+    const judged = await judgeRun(work)
+    const tags = ['eval', judged.failures.length ? 'eval-failed' : 'eval-passed']
+    // A key without the scope write may run cases all the same.
+    await client.call('PATCH', sessionPath(session), { tags }).catch(() => undefined)
+    return { ...judged, session, ms: Date.now() - started }
   } catch (error) {
     // Without access no case can run.
     if (error instanceof ApiError && (error.status === 401 || error.status === 403)) throw error

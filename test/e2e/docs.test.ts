@@ -111,7 +111,7 @@ describe.skipIf(chromium === undefined)('the site in Chromium', () => {
   it('folds its menu on a phone', async () => {
     const phone = await launchBrowser()
     try {
-      const small = await phone.newPage({ viewport: { width: 320, height: 640 } })
+      const small = await (await phone.newContext({ viewport: { width: 320, height: 640 } })).newPage()
       await small.goto(`${server.url}/docs/cli`)
       const link = small.locator('.sections').getByRole('link', { name: 'Providers', exact: true })
       expect(await link.isVisible()).toBe(false)

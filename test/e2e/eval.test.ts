@@ -7,6 +7,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { replies } from '../../examples/evals/replies.ts'
 import { replayFor, startModelServer } from '../kit/index.ts'
+import { createClient } from './support/client.ts'
 import { deleteState, root, type Server, startServer } from './support/server.ts'
 import { modelSettings } from './support/shared.ts'
 
@@ -55,6 +56,9 @@ it('passes the ten example cases, in each reporter, and compares with the last r
   expect(results.filter(({ passed }) => !passed).map(({ name, runs }) => [name, runs[0]?.failures])).toEqual([])
   expect([first.code, results.length, results[0]?.before]).toEqual([0, 10, undefined])
   expect(results.find(({ name }) => name.startsWith('extracts'))?.runs).toHaveLength(2)
+  // The page lists them by their outcome.
+  const { json } = await createClient(server.url, server.key).get('/api/sessions?tag=eval-passed&limit=50')
+  expect(json.data.length).toBeGreaterThanOrEqual(10)
   const shown = await run('eval', examples)
   expect([shown.code, shown.out]).toEqual([0, expect.stringContaining('10 of 10 passed')])
   const junit = await run('eval', examples, '--filter', 'weather', '--reporter', 'junit', '--out', 'report.xml')

@@ -16,9 +16,9 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
-import type { Browser, Page } from 'playwright-core'
+import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { chromium, launchBrowser } from './support/chromium.ts'
+import { type Browser, chromium, launchBrowser } from './support/chromium.ts'
 import { type Client, createClient, eventually, newTenant } from './support/client.ts'
 import { onePixel, type SdkServer, serveLegacy, serveModern } from './support/mcp-sdk-server.ts'
 import { deleteState, newState, root, type Server, startServer } from './support/server.ts'
@@ -381,6 +381,74 @@ describe.skipIf(chromium === undefined)('the screen of MCP servers in Chromium',
     await page.getByRole('dialog').getByRole('button', { name: 'Disconnect' }).click()
     await row.waitFor({ state: 'detached' })
     await page.evaluate(`location.hash = '#/mcp'`)
+  })
+
+  it('shows what a server asks as a form, which keys fill in and send, also on a German phone', async () => {
+    const session = await client.newSession()
+    const input = '[[call mcp__wiki__greet {} then say done]]'
+    await client.post(`/api/sessions/${session}/chat`, { input, wait: false })
+    const phone = { locale: 'de-DE', viewport: { width: 320, height: 740 } }
+    const own = await (await browser.newContext(phone)).newPage()
+    await own.goto((await client.post('/api/login/links')).json.url.replace('127.0.0.1', 'localhost'))
+    await own.getByRole('textbox').first().waitFor()
+    await own.evaluate(`location.hash = '#/chat/${session}'`)
+    const card = own.getByRole('alertdialog')
+    await card.getByText('Der MCP-Server wiki fragt').waitFor()
+    await card.getByText('Under which name?').waitFor()
+    const types = await card.locator('input').evaluateAll((all) => all.map((one) => one.getAttribute('type')))
+    expect(types).toEqual(['text', 'email', 'date', 'number', 'checkbox'])
+    expect(await own.evaluate('document.documentElement.scrollWidth')).toBe(320)
+    const buttons = await card.getByRole('button').all()
+    const boxes = await Promise.all(buttons.map((button) => button.boundingBox()))
+    expect(boxes.every((box) => box !== null && box.x >= 0 && box.x + box.width <= 320 && box.y < 740)).toBe(true)
+    await own.evaluate(axe)
+    expect(await own.evaluate(`axe.run('.pending').then(({ violations }) => violations.map(({ id }) => id))`)).toEqual(
+      [],
+    )
+    const name = card.getByLabel('Name')
+    await name.focus()
+    // A required field that is empty is not sent.
+    await own.keyboard.press('Enter')
+    expect(await name.evaluate((field) => (field as unknown as { validity: { valid: boolean } }).validity.valid)).toBe(
+      false,
+    )
+    await own.keyboard.type('Ada')
+    await own.keyboard.press('Tab')
+    await own.keyboard.type('ada@example.com')
+    await card.getByLabel('Day').fill('2026-02-03')
+    await card.getByLabel('Age').fill('7')
+    await card.getByLabel('News').focus()
+    await own.keyboard.press('Space')
+    await card.getByLabel('Size').selectOption({ label: 'Medium' })
+    await name.focus()
+    await own.keyboard.press('Enter')
+    await card.waitFor({ state: 'detached' })
+    const wanted = { name: 'Ada', mail: 'ada@example.com', day: '2026-02-03', age: 7, news: true, size: 'm' }
+    const answer = await eventually(
+      () => resultIn(session),
+      (text) => text !== '',
+      20_000,
+    )
+    for (const [field, value] of Object.entries(wanted))
+      expect(answer.replaceAll('\\', '')).toContain(`${JSON.stringify(field)}:${JSON.stringify(value)}`)
+    await own.context().close()
+  })
+
+  it('is refused by a button', async () => {
+    const session = await client.newSession()
+    const input = '[[call mcp__wiki__greet {} then say done]]'
+    await client.post(`/api/sessions/${session}/chat`, { input, wait: false })
+    await page.evaluate(`location.hash = '#/chat/${session}'`)
+    await page.getByRole('alertdialog').getByRole('button', { name: 'Deny' }).click()
+    expect(
+      await eventually(
+        () => resultIn(session),
+        (text) => text !== '',
+        20_000,
+      ),
+    ).toContain('The user said decline.')
+    await page.evaluate(`location.hash = '#/mcp'`)
+    await page.locator('#mcp-wiki').waitFor()
   })
 
   it('has no defects for people who use other means than eyes and a mouse, also on a phone and in German', async () => {

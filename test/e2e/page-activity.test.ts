@@ -1,13 +1,13 @@
 /** Tests in Chromium what the chat shows of the calls of tools, approvals and subagents. */
 
-import { type Browser, type Page } from 'playwright-core'
+import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { firstRows } from '../support/long.ts'
-import { chromium, launchBrowser, readBoxes } from './support/chromium.ts'
+import { type Browser, chromium, launchBrowser, readBoxes } from './support/chromium.ts'
 import { type Client, newTenant } from './support/client.ts'
-import { owner, server } from './support/here.ts'
+import { owner } from './support/here.ts'
+import { signIn } from './support/page.ts'
 
-const origin = server.url.replace('127.0.0.1', 'localhost')
 const words = {
   'en-US': {
     sum: /^Wrote 12 files · ran 13 commands$/,
@@ -31,14 +31,7 @@ describe.skipIf(chromium === undefined)('what tools do', () => {
   let client: Client
 
   const open = async (locale: Locale, width: number, id: string): Promise<Page> => {
-    const context = await browser.newContext({ locale, viewport: { width, height: 640 } })
-    const page = await context.newPage()
-    page.setDefaultTimeout(30_000)
-    await page.goto((await client.post('/api/login/links')).json.url.replace('127.0.0.1', 'localhost'))
-    await page.locator('.composer textarea').waitFor()
-    await page.goto(`${origin}/#/chat/${id}`)
-    await page.locator('.list').waitFor()
-    return page
+    return signIn(browser, client, { locale, viewport: { width, height: 640 }, at: `chat/${id}` })
   }
 
   beforeAll(async () => {
@@ -47,10 +40,11 @@ describe.skipIf(chromium === undefined)('what tools do', () => {
   })
   afterAll(async () => browser?.close())
 
-  it.each<readonly [Locale, number]>([
-    ['en-US', 1280],
+  const looks: readonly (readonly [Locale, number])[] = [
     ['de-DE', 360],
-  ])('is one line for 25 calls, which unfolds, %s, %i px', async (locale, width) => {
+    ['en-US', 1280],
+  ]
+  it.each(firstRows(1, looks))('is one line for 25 calls, which unfolds, %s, %i px', async (locale, width) => {
     const id = await client.newSession()
     const writes = Array.from({ length: 12 }, (_, at) => `write_file {"path":"f${at}.txt","content":"${at}"}`)
     const runs = Array.from({ length: 13 }, (_, at) => `terminal {"command":"echo line ${at}"}`)

@@ -1,24 +1,21 @@
 /** Tests in Chromium the screens of secrets, tools, plugins, skills of other places, trees, sign-ins, keys and hosts. */
 
 import { readFileSync } from 'node:fs'
-import { createRequire } from 'node:module'
 import { join } from 'node:path'
-import { type Browser, type Page } from 'playwright-core'
+import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { chromium, launchBrowser } from './support/chromium.ts'
-import { type Client, eventually, newTenant } from './support/client.ts'
+import { type Browser, chromium, launchBrowser } from './support/chromium.ts'
+import { type Client, newTenant } from './support/client.ts'
 import { owner } from './support/here.ts'
-import { fits, openScreen, signIn } from './support/page.ts'
+import { findViolations, openScreen, signIn } from './support/page.ts'
 import { root } from './support/server.ts'
 
-const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
 const rates = readFileSync(join(root, 'examples/plugins/rates.js'), 'utf8')
 
 describe.skipIf(chromium === undefined)('the screens of what the API has', () => {
   let browser: Browser
   let client: Client
   let page: Page
-  const german = { locale: 'de-DE', viewport: { width: 320, height: 740 } }
   const settings = async () => (await client.get('/api/settings')).json
 
   beforeAll(async () => {
@@ -150,9 +147,65 @@ describe.skipIf(chromium === undefined)('the screens of what the API has', () =>
     await branch.locator('.badge.good', { hasText: 'Completed' }).waitFor()
     await branch.getByText(/Model calls: \d/).waitFor()
     await page.getByText('one.md').first().waitFor()
+    await page.getByRole('button', { name: 'Name this state' }).click()
+    await page.getByRole('dialog').getByRole('textbox').fill('before the move')
+    await page.getByRole('dialog').getByRole('button', { name: 'Save' }).click()
+    const named = page.locator('li.card', { hasText: 'before the move' })
+    await named.locator('.badge', { hasText: 'Named' }).waitFor()
+    await client.send('PUT', `/api/sessions/${id}/files/one.md`, { raw: '# 2' })
+    await named.getByRole('button', { name: 'Roll back' }).click()
+    await page.getByRole('dialog').getByText('The conversation stays as it is.').waitFor()
+    await page.getByRole('dialog').getByRole('button', { name: 'Cancel' }).click()
     await branch.getByRole('link').click()
     await page.locator('.list', { hasText: 'looked it up' }).waitFor()
     expect(page.url()).not.toContain(id)
+  })
+
+  it('starts a batch, shows its answers and its cost, and runs again what has failed', async () => {
+    await openScreen(page, 'batches')
+    const form = page.getByRole('form', { name: 'New batch' })
+    await form.getByLabel('Name').fill('letters')
+    const failing = `[[status 400 times=1 nonce=${crypto.randomUUID().slice(0, 8)}]] [[say second]]`
+    await form.locator('textarea').fill(`[[say first]]\n${failing}`)
+    await form.getByText('Prompts: 2.').waitFor()
+    await form.getByRole('button', { name: 'Start' }).click()
+    await page.getByRole('heading', { name: 'letters' }).waitFor()
+    await page.locator('.badge.bad', { hasText: 'Ended' }).waitFor()
+    await page.getByText(/1 of 2 done · 1 failed · \$/).waitFor()
+    const rows = page.locator('ol.list-of > li')
+    await expect.poll(() => rows.count()).toBe(2)
+    await rows.filter({ hasText: 'first' }).locator('summary').click()
+    await rows.filter({ hasText: 'first' }).getByText('first', { exact: true }).waitFor()
+    await page.getByLabel('Show').selectOption('failed')
+    await expect.poll(() => rows.count()).toBe(1)
+    const saved = page.waitForEvent('download')
+    await page.getByRole('button', { name: 'Results (JSON lines)' }).click()
+    expect((await saved).suggestedFilename()).toBe('letters-results.jsonl')
+    await page.getByRole('button', { name: 'Retry 1' }).click()
+    await page.getByRole('dialog').getByRole('button', { name: 'Retry' }).click()
+    await page.locator('.badge.good', { hasText: 'Ended' }).waitFor()
+    expect((await client.get('/api/batches')).json.data).toMatchObject([{ name: 'letters', counts: { completed: 2 } }])
+    await page.getByRole('button', { name: 'Delete' }).click()
+    await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click()
+    await page.getByText('No batches yet.').waitFor()
+  })
+
+  it('lists what evaluations have found, and opens a file of results', async () => {
+    for (const outcome of ['passed', 'failed'])
+      await client.newSession({ title: `eval: case that ${outcome}`, tags: ['eval', `eval-${outcome}`] })
+    await openScreen(page, 'evals')
+    await page.getByText(/^1 of 2 passed · /).waitFor()
+    await page.getByLabel('Show').selectOption('failed')
+    await page.getByRole('main').getByRole('link', { name: 'case that passed' }).waitFor({ state: 'detached' })
+    await page.locator('li.card', { hasText: 'case that failed' }).locator('.badge.bad').waitFor()
+    const failures = [{ assertion: 'asked: approval', reason: 'It did not ask.' }]
+    const results = [{ name: 'asks first', passed: false, rate: 0, runs: [{ failures, warnings: [], cost: 0.01 }] }]
+    const buffer = Buffer.from(JSON.stringify({ results }))
+    await page
+      .locator('main input[type=file]')
+      .setInputFiles({ name: 'report.json', mimeType: 'application/json', buffer })
+    await page.getByText('asked: approval: It did not ask.').waitFor()
+    expect(await page.getByRole('main').getByRole('link', { name: 'case that failed' }).count()).toBe(1)
   })
 
   it('lists the hosts that commands have called, with what was refused', async () => {
@@ -192,49 +245,12 @@ describe.skipIf(chromium === undefined)('the screens of what the API has', () =>
     await own.context().close()
   })
 
-  it('has no violation that axe finds, in both languages and all themes, and fits 320 px, 200 % and right-to-left', async () => {
-    const narrow = await signIn(browser, client, german)
-    await narrow.evaluate(axe)
-    const id = await client.newSession()
-    await client.chat(id, '[[call delegate_task {"goal":"[[say looked it up]]"} then say Delegated.]]')
-    const find = (on: Page, theme: string, isColour: boolean) =>
-      on.evaluate(`(async () => {
-        document.documentElement.dataset.theme = '${theme}'
-        const { violations } = await axe.run(document, { resultTypes: ['violations']${isColour ? ", runOnly: ['color-contrast']" : ''} })
-        return violations.map(({ id, nodes }) => '${theme} ' + id + ': ' + nodes.map(({ target }) => target.join(' ')).join(', '))
-      })()`) as Promise<readonly string[]>
-    const screens = ['secrets', 'tools', 'plugins', 'plugins/rates', 'skills', `tree/${id}`]
-    const found: Record<string, unknown> = {}
-    await client.post('/api/secrets', { name: 'ANOTHER_TOKEN', value: 'a-secret-value-9f3a' })
-    for (const screen of screens) {
-      await openScreen(narrow, screen)
-      const violations = [...(await find(narrow, 'dark', false)), ...(await find(narrow, 'contrast', true))]
-      const wide = !(await fits(narrow))
-      await narrow.evaluate(`document.documentElement.dir = 'rtl'`)
-      const wideFromRight = !(await fits(narrow))
-      await narrow.evaluate(`document.documentElement.dir = 'ltr'`)
-      if (violations.length || wide || wideFromRight) found[screen] = { violations, wide, wideFromRight }
-    }
-    await narrow.context().close()
-    await page.evaluate(axe)
-    // As 1280 pixels are at 200 %.
-    await page.setViewportSize({ width: 640, height: 370 })
-    for (const screen of screens) {
-      await openScreen(page, screen)
-      const violations = await find(page, 'light', false)
-      const wide = !(await fits(page))
-      if (violations.length || wide) found[`${screen} light`] = { violations, wide }
-    }
-    expect(found).toEqual({})
-    await page.setViewportSize({ width: 1280, height: 740 })
+  it('asks for the approval of a plugin in a dialog without a violation that axe finds', async () => {
     await client.post('/api/plugins', { name: 'guard', code: rates, grants: { kv: true } })
     await openScreen(page, 'plugins')
     await page.getByRole('button', { name: 'Approve: guard' }).click()
-    await eventually(
-      () => page.getByRole('dialog').count(),
-      (count) => count === 1,
-    )
-    expect(await find(page, 'light', false)).toEqual([])
-    expect(await find(page, 'dark', true)).toEqual([])
+    await page.getByRole('dialog').waitFor()
+    expect(await findViolations(page, { theme: 'light' })).toEqual([])
+    expect(await findViolations(page, { theme: 'dark', isColour: true })).toEqual([])
   })
 })

@@ -1,19 +1,16 @@
 /** Tests in Chromium the panel beside the chat that shows what the agent has made. */
 
 import { createSocket } from 'node:dgram'
-import { readFileSync } from 'node:fs'
-import { createRequire } from 'node:module'
 import { networkInterfaces } from 'node:os'
 import { PDFDocument, StandardFonts } from 'pdf-lib'
-import { type Browser, type Page } from 'playwright-core'
+import type { Page } from 'playwright-core'
 import writeXlsx from 'write-excel-file/node'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { chromium, launchBrowser } from './support/chromium.ts'
+import { type Browser, chromium, launchBrowser } from './support/chromium.ts'
 import { type Client, newTenant } from './support/client.ts'
-import { owner, server } from './support/here.ts'
+import { owner } from './support/here.ts'
+import { audit, origin, signIn } from './support/page.ts'
 
-const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
-const origin = server.url.replace('127.0.0.1', 'localhost')
 const write = (path: string, content: string) => `call write_file ${JSON.stringify({ path, content })}`
 
 /** Tries each way out of a frame, and then says that it is done. */
@@ -60,28 +57,15 @@ describe.skipIf(chromium === undefined)('what the agent has made', () => {
   const requests: string[] = []
 
   const open = async (id: string, { width = 1280, locale = 'en-US' } = {}) => {
-    const theme = width < 500 ? 'dark' : 'light'
-    const page = await (
-      await browser.newContext({ locale, viewport: { width, height: 800 }, colorScheme: theme })
-    ).newPage()
-    page.setDefaultTimeout(30_000)
+    const colorScheme = width < 500 ? 'dark' : 'light'
+    const look = { locale, viewport: { width, height: 800 }, colorScheme } as const
+    const page = await signIn(browser, client, { ...look, requests, at: `chat/${id}` })
     page.on('pageerror', (error) => errors.push(error.message))
-    page.on('request', (request) => requests.push(request.url()))
-    await page.goto((await client.post('/api/login/links')).json.url.replace('127.0.0.1', 'localhost'))
-    await page.locator('.composer textarea').waitFor()
-    await page.goto(`${origin}/#/chat/${id}`)
     await page.locator('.block.text').first().waitFor()
     return page
   }
   const openFile = (page: Page, name: string) =>
     page.locator('.block.text').last().locator('.file-name', { hasText: name }).click()
-  const audit = async (page: Page) => {
-    await page.evaluate(axe)
-    const violations = await page.evaluate(
-      `axe.run(document, { runOnly: ['wcag2a','wcag2aa','wcag21a','wcag21aa','wcag22aa'], iframes: false }).then(({ violations }) => violations.map(({ id, nodes }) => [id, ...nodes.map(({ target }) => String(target))]))`,
-    )
-    expect(violations).toEqual([])
-  }
 
   beforeAll(async () => {
     browser = await launchBrowser()
@@ -112,8 +96,8 @@ describe.skipIf(chromium === undefined)('what the agent has made', () => {
     await audit(page)
     await panel.getByRole('button', { name: 'Change this' }).click()
     const field = page.getByRole('textbox', { name: 'Message' })
-    await expect.poll(() => field.inputValue()).toBe('@list.html ')
-    await field.pressSequentially(`[[${write('list.html', '<h1>Three</h1>')} then say Done]]`)
+    await expect.poll(() => field.inputValue()).toBe('@file:list.html ')
+    await field.fill(`[[${write('list.html', '<h1>Three</h1>')} then say Done]]`)
     await field.press('Enter')
     await expect.poll(() => shown.innerText()).toBe('Three')
     await panel.getByText('3/3').waitFor()

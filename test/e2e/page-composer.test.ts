@@ -3,9 +3,9 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { type Browser, type BrowserContext, type Page } from 'playwright-core'
+import type { BrowserContext, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { chromium, launchBrowser } from './support/chromium.ts'
+import { type Browser, chromium, launchBrowser } from './support/chromium.ts'
 import { type Client, eventually, newTenant } from './support/client.ts'
 import { owner, server } from './support/here.ts'
 
@@ -47,7 +47,7 @@ describe.skipIf(chromium === undefined)('the composer', () => {
   }
 
   beforeAll(async () => {
-    browser = await launchBrowser(['--use-fake-ui-for-media-stream', '--use-fake-device-for-media-stream'])
+    browser = await launchBrowser()
     context = await browser.newContext({ locale: 'en-US', viewport: { width: 1280, height: 800 } })
     await context.grantPermissions(['microphone'], { origin })
     client = (await newTenant(owner)).client
@@ -110,14 +110,14 @@ describe.skipIf(chromium === undefined)('the composer', () => {
     await composer().pressSequentially('compare @plan')
     await option('notes/plan.md').waitFor()
     await composer().press('Tab')
-    await expect.poll(() => composer().inputValue()).toBe('compare @notes/plan.md ')
+    await expect.poll(() => composer().inputValue()).toBe('compare @file:notes/plan.md ')
     await composer().pressSequentially('with @')
     await option('my list.txt').click()
-    await expect.poll(() => composer().inputValue()).toBe('compare @notes/plan.md with @"my list.txt" ')
+    await expect.poll(() => composer().inputValue()).toBe('compare @file:notes/plan.md with @file:"my list.txt" ')
     await expect.poll(() => page.evaluate('document.activeElement?.tagName')).toBe('TEXTAREA')
     await composer().press('Enter')
     await answered('Hello from the model.')
-    await expect.poll(() => listSaid(id)).toEqual(['compare @notes/plan.md with @"my list.txt"'])
+    await expect.poll(() => listSaid(id)).toEqual(['compare @file:notes/plan.md with @file:"my list.txt"'])
   })
 
   it('writes down what is spoken, at the caret', async () => {
@@ -320,7 +320,7 @@ describe.skipIf(chromium === undefined)('the composer', () => {
   })
 
   it('offers push messages once, in place after the first approval that allows, and turns them off and on in the account', async () => {
-    const asking = await browser.newContext({ locale: 'en-US' })
+    const asking = await browser.newContext({ locale: 'en-US', serviceWorkers: 'allow' })
     await asking.addInitScript(pushService)
     const { client: other } = await newTenant(owner)
     const asked = await signIn(asking, other)

@@ -1,23 +1,24 @@
 /** Tests in Chromium what people do with a conversation: rate it, share it, keep none of it, and reuse their words. */
 
-import { type Browser, type Page } from 'playwright-core'
+import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { chromium, launchBrowser, readBoxes } from './support/chromium.ts'
+import { firstRows } from '../support/long.ts'
+import { type Browser, chromium, launchBrowser, readBoxes } from './support/chromium.ts'
 import { type Client, newTenant } from './support/client.ts'
-import { owner, server } from './support/here.ts'
+import { owner } from './support/here.ts'
 import { audit, fieldOf, type Locale, openPage } from './support/page.ts'
 
-const origin = server.url.replace('127.0.0.1', 'localhost')
 const screens = [
-  ['en-US', 1280],
   ['de-DE', 360],
+  ['en-US', 1280],
 ] as const
 
 describe.skipIf(chromium === undefined)('a conversation', () => {
   let browser: Browser
   let client: Client
   const errors: string[] = []
-  const signIn = (locale: Locale, width: number) => openPage(browser, client, { locale, width, errors })
+  const signIn = (locale: Locale, width: number, id?: string) =>
+    openPage(browser, client, { locale, width, errors, ...(id && { at: `chat/${id}` }) })
   const send = async (page: Page, locale: Locale, text: string) => {
     await fieldOf(page, locale).fill(text)
     await page.locator('.composer .send').click()
@@ -31,7 +32,7 @@ describe.skipIf(chromium === undefined)('a conversation', () => {
   })
   afterAll(async () => browser?.close())
 
-  describe.each(screens)('%s, %i px', (locale, width) => {
+  describe.each(firstRows(1, screens))('%s, %i px', (locale, width) => {
     const words = {
       'en-US': {
         bad: 'Bad answer',
@@ -65,8 +66,7 @@ describe.skipIf(chromium === undefined)('a conversation', () => {
       const id = await client.newSession()
       await client.chat(id, '[[say one]]')
       await client.chat(id, '[[say two]]')
-      const page = await signIn(locale, width)
-      await page.goto(`${origin}/#/chat/${id}`)
+      const page = await signIn(locale, width, id)
       const newest = page.locator('.end-of-run')
       const bad = newest.getByRole('button', { name: words.bad })
       await bad.click()
@@ -93,8 +93,7 @@ describe.skipIf(chromium === undefined)('a conversation', () => {
     it('is shared by a link that everybody can read until it is revoked, and saved as a PDF', async () => {
       const id = await client.newSession({ title: 'Walnuts' })
       await client.chat(id, '[[say <img src=x onerror=alert(1)> **Nuts**]]')
-      const page = await signIn(locale, width)
-      await page.goto(`${origin}/#/chat/${id}`)
+      const page = await signIn(locale, width, id)
       await page.getByRole('button', { name: words.more }).click()
       const dialog = page.getByRole('dialog')
       await dialog.locator('summary', { hasText: words.share }).click()
@@ -147,8 +146,7 @@ describe.skipIf(chromium === undefined)('a conversation', () => {
     it('gives its words to the prompt library, which a slash offers', async () => {
       const id = await client.newSession()
       await client.chat(id, '[[say kept]]')
-      const page = await signIn(locale, width)
-      await page.goto(`${origin}/#/chat/${id}`)
+      const page = await signIn(locale, width, id)
       await page.getByRole('button', { name: words.keep }).click()
       const name = `kept-${width}`
       await page.getByRole('dialog').getByRole('textbox').fill(name)

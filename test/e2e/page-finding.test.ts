@@ -1,9 +1,9 @@
 /** Tests in Chromium how people find their way back: to a session, and to a place in it. */
 
 import { readFileSync } from 'node:fs'
-import { type Browser } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { chromium, launchBrowser } from './support/chromium.ts'
+import { firstRows } from '../support/long.ts'
+import { type Browser, chromium, launchBrowser } from './support/chromium.ts'
 import { type Client, newTenant } from './support/client.ts'
 import { owner } from './support/here.ts'
 import { audit, fieldOf, fits, openPage, openScreen, origin } from './support/page.ts'
@@ -54,6 +54,15 @@ const projectWords = {
   },
 } as const
 
+const screens = [
+  ['de-DE', 360],
+  ['en-US', 1280],
+] as const
+const projectScreens = [
+  ['de-DE', 320],
+  ['en-US', 1280],
+] as const
+
 describe.skipIf(chromium === undefined)('a session', () => {
   let browser: Browser
   let client: Client
@@ -63,67 +72,59 @@ describe.skipIf(chromium === undefined)('a session', () => {
   })
   afterAll(async () => browser?.close())
 
-  it.each([
-    ['en-US', 1280],
-    ['de-DE', 360],
-  ] as const)('is searched, left for another day, exported and read aloud, %s, %i px', async (locale, width) => {
-    const { more, field, day, open, read } = words[locale]
-    const at = (date: string) => ({ created_at: `${date}T12:00:00.000Z` })
-    const { json } = await client.post('/api/sessions/import', {
-      format: 'talaria.session',
-      version: 1,
-      session: { title: `About trees, ${locale}` },
-      messages: [
-        { role: 'user', content: 'Which tree has walnuts?', ...at('2025-03-01') },
-        { role: 'assistant', content: '**The walnut.** See [this](https://example.org).', ...at('2025-03-01') },
-        { role: 'user', content: 'And acorns?', ...at('2025-06-01') },
-        { role: 'assistant', content: 'The oak.', ...at('2025-06-01') },
-      ],
-    })
-    const context = await browser.newContext({ locale, viewport: { width, height: 740 } })
-    const page = await context.newPage()
-    page.setDefaultTimeout(30_000)
-    await page.addInitScript(
-      `window.said = []; speechSynthesis.speak = (one) => said.push([one.lang, one.text]); speechSynthesis.cancel = () => said.push('stop')`,
-    )
-    await page.goto((await client.post('/api/login/links')).json.url.replace('127.0.0.1', 'localhost'))
-    await page
-      .getByRole('main')
-      .getByRole('link', { name: `About trees, ${locale}` })
-      .click()
-    await page.locator('.block.text', { hasText: 'The oak.' }).waitFor()
-    await page.getByRole('button', { name: more }).click()
-    const dialog = page.getByRole('dialog')
-    const box = await dialog.boundingBox()
-    expect((box?.x ?? 0) + (box?.width ?? 999)).toBeLessThanOrEqual(width)
-    await dialog.getByLabel(field).fill('walnuts')
-    await dialog.locator('.hits a').first().click()
-    await page.locator('.block[aria-current]', { hasText: 'walnuts' }).waitFor()
-    await page.getByRole('button', { name: more }).click()
-    const saved = page.waitForEvent('download')
-    await dialog.getByRole('button', { name: 'Markdown' }).click()
-    const file = await saved
-    expect(file.suggestedFilename()).toBe(`About trees ${locale}.md`)
-    expect(readFileSync(await file.path(), 'utf8')).toContain('Which tree has walnuts?')
-    await dialog.getByLabel(day).fill('2099-01-01')
-    await dialog.getByRole('button', { name: open }).click()
-    await page.locator('.block[aria-current]', { hasText: 'The oak.' }).waitFor()
-    await page.goto(`${origin}/#/chat/${json.id}`)
-    const answer = page.locator('.block.text', { hasText: 'The walnut.' })
-    await answer.getByRole('button', { name: read }).click()
-    const said = (await page.evaluate('said.filter((one) => one !== "stop")')) as readonly string[][]
-    expect(said).toEqual([
-      [locale.slice(0, 2), 'The walnut.'],
-      [locale.slice(0, 2), 'See this.'],
-    ])
-    expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(width)
-    await context.close()
-  })
+  it.each(firstRows(1, screens))(
+    'is searched, left for another day, exported and read aloud, %s, %i px',
+    async (locale, width) => {
+      const { more, field, day, open, read } = words[locale]
+      const at = (date: string) => ({ created_at: `${date}T12:00:00.000Z` })
+      const { json } = await client.post('/api/sessions/import', {
+        format: 'talaria.session',
+        version: 1,
+        session: { title: `About trees, ${locale}` },
+        messages: [
+          { role: 'user', content: 'Which tree has walnuts?', ...at('2025-03-01') },
+          { role: 'assistant', content: '**The walnut.** See [this](https://example.org).', ...at('2025-03-01') },
+          { role: 'user', content: 'And acorns?', ...at('2025-06-01') },
+          { role: 'assistant', content: 'The oak.', ...at('2025-06-01') },
+        ],
+      })
+      const script = `window.said = []; speechSynthesis.speak = (one) => said.push([one.lang, one.text]); speechSynthesis.cancel = () => said.push('stop')`
+      const page = await openPage(browser, client, { locale, width, script })
+      await page
+        .getByRole('main')
+        .getByRole('link', { name: `About trees, ${locale}` })
+        .click()
+      await page.locator('.block.text', { hasText: 'The oak.' }).waitFor()
+      await page.getByRole('button', { name: more }).click()
+      const dialog = page.getByRole('dialog')
+      const box = await dialog.boundingBox()
+      expect((box?.x ?? 0) + (box?.width ?? 999)).toBeLessThanOrEqual(width)
+      await dialog.getByLabel(field).fill('walnuts')
+      await dialog.locator('.hits a').first().click()
+      await page.locator('.block[aria-current]', { hasText: 'walnuts' }).waitFor()
+      await page.getByRole('button', { name: more }).click()
+      const saved = page.waitForEvent('download')
+      await dialog.getByRole('button', { name: 'Markdown' }).click()
+      const file = await saved
+      expect(file.suggestedFilename()).toBe(`About trees ${locale}.md`)
+      expect(readFileSync(await file.path(), 'utf8')).toContain('Which tree has walnuts?')
+      await dialog.getByLabel(day).fill('2099-01-01')
+      await dialog.getByRole('button', { name: open }).click()
+      await page.locator('.block[aria-current]', { hasText: 'The oak.' }).waitFor()
+      await page.goto(`${origin}/#/chat/${json.id}`)
+      const answer = page.locator('.block.text', { hasText: 'The walnut.' })
+      await answer.getByRole('button', { name: read }).click()
+      const said = (await page.evaluate('said.filter((one) => one !== "stop")')) as readonly string[][]
+      expect(said).toEqual([
+        [locale.slice(0, 2), 'The walnut.'],
+        [locale.slice(0, 2), 'See this.'],
+      ])
+      expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(width)
+      await page.context().close()
+    },
+  )
 
-  it.each([
-    ['en-US', 1280],
-    ['de-DE', 320],
-  ] as const)('belongs to a project with instructions, files and members, %s, %i px', async (locale, width) => {
+  it.each(firstRows(1, projectScreens))('belongs to a project with instructions, files and members, %s, %i px', async (locale, width) => {
     const say = projectWords[locale]
     const tenant = (await newTenant(owner)).client
     const errors: string[] = []

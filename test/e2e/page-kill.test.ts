@@ -1,9 +1,8 @@
 /** Tests that the page survives the death of the server. Needs a Chromium. */
 
-import { type Browser } from 'playwright-core'
 import { afterAll, describe, expect, it } from 'vitest'
 import { startModelServer } from '../support/model-server/server.ts'
-import { chromium, launchBrowser } from './support/chromium.ts'
+import { type Browser, chromium, launchBrowser } from './support/chromium.ts'
 import { createClient } from './support/client.ts'
 import { deleteState, newState, type Server, startServer } from './support/server.ts'
 import { modelSettings } from './support/shared.ts'

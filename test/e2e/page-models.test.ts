@@ -1,8 +1,8 @@
 /** Tests in Chromium how people choose models, add providers and test keys. */
 
-import { type Browser } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { chromium, launchBrowser, readBoxes } from './support/chromium.ts'
+import { firstRows } from '../support/long.ts'
+import { type Browser, chromium, launchBrowser, readBoxes } from './support/chromium.ts'
 import { type Client, newTenant } from './support/client.ts'
 import { owner } from './support/here.ts'
 import { audit, fieldOf, type Locale, openPage } from './support/page.ts'
@@ -26,6 +26,12 @@ const words = {
   },
 } as const
 
+const screens = [
+  ['de-DE', 320],
+  ['en-US', 1280],
+  ['de-DE', 390],
+] as const
+
 describe.skipIf(chromium === undefined)('models', () => {
   let browser: Browser
   let client: Client
@@ -43,11 +49,7 @@ describe.skipIf(chromium === undefined)('models', () => {
   })
   afterAll(async () => browser?.close())
 
-  it.each([
-    ['en-US', 1280],
-    ['de-DE', 390],
-    ['de-DE', 320],
-  ] as const)(
+  it.each(firstRows(1, screens))(
     'are found by words and abilities, with window, price and favourites, %s, %i px',
     async (locale, width) => {
       const { model, search, sees, favourite, unknown, nearest } = words[locale]

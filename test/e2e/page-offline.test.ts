@@ -1,8 +1,8 @@
 /** Tests the page without a network, and its push messages, in Chromium against the shared server. */
 
-import { type Browser, type BrowserContext, type Page, type WebSocketRoute } from 'playwright-core'
+import type { BrowserContext, Page, WebSocketRoute } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { chromium, launchBrowser, readBoxes } from './support/chromium.ts'
+import { type Browser, chromium, launchBrowser, readBoxes } from './support/chromium.ts'
 import { type Client, eventually, newTenant } from './support/client.ts'
 import { owner, server } from './support/here.ts'
 
@@ -41,7 +41,7 @@ describe.skipIf(chromium === undefined)('the page without a network', () => {
 
   beforeAll(async () => {
     browser = await launchBrowser()
-    context = await browser.newContext({ locale: 'en-US' })
+    context = await browser.newContext({ locale: 'en-US', serviceWorkers: 'allow' })
     await context.grantPermissions(['notifications'], { origin })
     client = (await newTenant(owner)).client
     page = await context.newPage()

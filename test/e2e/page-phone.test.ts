@@ -1,33 +1,28 @@
 /** Tests in Chromium where the parts of the chat stand on the screens of phones, in both languages. */
 
-import { type Browser, type Locator, type Page } from 'playwright-core'
+import { firstRows } from '../support/long.ts'
+import type { Locator, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { chromium, launchBrowser, readBoxes } from './support/chromium.ts'
+import { type Browser, chromium, launchBrowser, readBoxes } from './support/chromium.ts'
 import { type Client, newTenant } from './support/client.ts'
-import { owner, server } from './support/here.ts'
+import { owner } from './support/here.ts'
+import { origin, signIn } from './support/page.ts'
 
-const origin = server.url.replace('127.0.0.1', 'localhost')
 const height = 640
 const names = {
   'de-DE': { field: 'Nachricht', stop: 'Anhalten', send: 'Senden', deny: 'Ablehnen' },
   'en-US': { field: 'Message', stop: 'Stop', send: 'Send', deny: 'Deny' },
 }
 type Locale = keyof typeof names
-const locales = ['de-DE', 'en-US'] as const
-const widths = [430, 390, 360, 320]
+const locales = firstRows(1, ['de-DE', 'en-US'] as const)
+const widths = firstRows(2, [320, 390, 360, 430])
 
 describe.skipIf(chromium === undefined)('the chat on a phone', () => {
   let browser: Browser
   let client: Client
   const openPhone = async (locale: Locale, id: string, width = widths[0] ?? 0): Promise<Page> => {
-    const context = await browser.newContext({ locale, viewport: { width, height }, hasTouch: true, isMobile: true })
-    const page = await context.newPage()
-    page.setDefaultTimeout(30_000)
-    await page.goto((await client.post('/api/login/links')).json.url.replace('127.0.0.1', 'localhost'))
-    await page.getByRole('textbox', { name: names[locale].field }).waitFor()
-    await page.goto(`${origin}/#/chat/${id}`)
-    await page.locator('.list').waitFor()
-    return page
+    const phone = { locale, viewport: { width, height }, hasTouch: true, isMobile: true }
+    return signIn(browser, client, { ...phone, at: `chat/${id}` })
   }
   /** Turns the phone into each of the other ones, and returns the widths that scroll sideways. */
   const onEachScreen = async (page: Page, look: (width: number) => Promise<void>): Promise<readonly number[]> => {

@@ -1,12 +1,13 @@
 /** Tests in Chromium what the chat says while a run goes on, and after it has ended. */
 
-import { type Browser, type Page } from 'playwright-core'
+import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, it } from 'vitest'
-import { chromium, launchBrowser, readBoxes } from './support/chromium.ts'
+import { firstRows } from '../support/long.ts'
+import { type Browser, chromium, launchBrowser, readBoxes } from './support/chromium.ts'
 import { type Client, newTenant } from './support/client.ts'
-import { owner, server } from './support/here.ts'
+import { owner } from './support/here.ts'
+import { openPage } from './support/page.ts'
 
-const origin = server.url.replace('127.0.0.1', 'localhost')
 const words = {
   'en-US': {
     waits: /Rate limit\. Trying again in \d+ s\. \(2 of 4\)$/,
@@ -32,7 +33,7 @@ const words = {
   },
 }
 type Locale = keyof typeof words
-const locales: readonly Locale[] = ['en-US', 'de-DE']
+const locales = firstRows<Locale>(1, ['de-DE', 'en-US'])
 
 // The tests mostly wait.
 describe.skipIf(chromium === undefined)('a run', { concurrent: true }, () => {
@@ -40,14 +41,7 @@ describe.skipIf(chromium === undefined)('a run', { concurrent: true }, () => {
   let client: Client
 
   const open = async (locale: Locale, id: string, width = 1280): Promise<Page> => {
-    const context = await browser.newContext({ locale, viewport: { width, height: 740 } })
-    const page = await context.newPage()
-    page.setDefaultTimeout(30_000)
-    await page.goto((await client.post('/api/login/links')).json.url.replace('127.0.0.1', 'localhost'))
-    await page.locator('.composer textarea').waitFor()
-    await page.goto(`${origin}/#/chat/${id}`)
-    await page.locator('.list').waitFor()
-    return page
+    return openPage(browser, client, { locale, width, at: `chat/${id}` })
   }
 
   beforeAll(async () => {
@@ -108,28 +102,32 @@ describe.skipIf(chromium === undefined)('a run', { concurrent: true }, () => {
     await page.context().close()
   })
 
-  it.for<readonly [Locale, number]>([
-    ['en-US', 1280],
+  const looks: readonly (readonly [Locale, number])[] = [
     ['de-DE', 360],
-  ])('has one row of icons below its answer, and its day above, %s, %i px', async ([locale, width], { expect }) => {
-    const id = await client.newSession()
-    await client.chat(id, '[[say The answer]]')
-    const page = await open(locale, id, width)
-    const say = words[locale]
-    await page.locator('.end-of-run').getByRole('button', { name: say.again }).waitFor()
-    const names = [say.copy, say.again, say.branch]
-    const row = page.locator('.end-of-run .actions')
-    const boxes = await readBoxes(
-      ...names.map((name) => row.getByRole('button', { name, exact: true })),
-      row.getByRole('link', { name: say.details }),
-    )
-    expect(new Set(boxes.map(({ y }) => Math.round(y))).size).toBe(1)
-    // The answer has no second row.
-    expect(await page.locator('.block.text .actions').count()).toBe(0)
-    expect(await page.locator('.day').innerText()).toBe(say.today)
-    await row.getByRole('button', { name: say.branch }).click()
-    await expect.poll(() => page.url().includes(id)).toBe(false)
-    await page.locator('.block.text', { hasText: 'The answer' }).waitFor()
-    await page.context().close()
-  })
+    ['en-US', 1280],
+  ]
+  it.for(firstRows(1, looks))(
+    'has one row of icons below its answer, and its day above, %s, %i px',
+    async ([locale, width], { expect }) => {
+      const id = await client.newSession()
+      await client.chat(id, '[[say The answer]]')
+      const page = await open(locale, id, width)
+      const say = words[locale]
+      await page.locator('.end-of-run').getByRole('button', { name: say.again }).waitFor()
+      const names = [say.copy, say.again, say.branch]
+      const row = page.locator('.end-of-run .actions')
+      const boxes = await readBoxes(
+        ...names.map((name) => row.getByRole('button', { name, exact: true })),
+        row.getByRole('link', { name: say.details }),
+      )
+      expect(new Set(boxes.map(({ y }) => Math.round(y))).size).toBe(1)
+      // The answer has no second row.
+      expect(await page.locator('.block.text .actions').count()).toBe(0)
+      expect(await page.locator('.day').innerText()).toBe(say.today)
+      await row.getByRole('button', { name: say.branch }).click()
+      await expect.poll(() => page.url().includes(id)).toBe(false)
+      await page.locator('.block.text', { hasText: 'The answer' }).waitFor()
+      await page.context().close()
+    },
+  )
 })

@@ -1,12 +1,12 @@
 /** Tests in Chromium how the files of a session are shown in its messages. */
 
-import { type Browser, type Page } from 'playwright-core'
+import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { chromium, launchBrowser, readBoxes } from './support/chromium.ts'
+import { type Browser, chromium, launchBrowser, readBoxes } from './support/chromium.ts'
 import { type Client, newTenant } from './support/client.ts'
-import { owner, server } from './support/here.ts'
+import { owner } from './support/here.ts'
+import { origin, signIn } from './support/page.ts'
 
-const origin = server.url.replace('127.0.0.1', 'localhost')
 const png = Buffer.from(
   'iVBORw0KGgoAAAANSUhEUgAAAAgAAAAICAIAAABLbSncAAAAFUlEQVR4nGNkYPjPgA0wYRUdtBIAO/8BDw7kU9wAAAAASUVORK5CYII=',
   'base64',
@@ -50,14 +50,7 @@ describe.skipIf(chromium === undefined)('files in the chat', () => {
   beforeAll(async () => {
     browser = await launchBrowser()
     client = (await newTenant(owner)).client
-    const context = await browser.newContext({ locale: 'en-US', viewport: { width: 1280, height: 800 } })
-    page = await context.newPage()
-    page.setDefaultTimeout(30_000)
-    page.on('console', (message) => message.type() === 'error' && errors.push(message.text()))
-    page.on('pageerror', (error) => errors.push(error.message))
-    page.on('request', (request) => requests.push(request.url()))
-    await page.goto((await client.post('/api/login/links')).json.url.replace('127.0.0.1', 'localhost'))
-    await page.getByRole('textbox', { name: 'Message' }).waitFor()
+    page = await signIn(browser, client, { errors, requests })
   })
   afterAll(async () => browser?.close())
 

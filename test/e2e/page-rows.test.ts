@@ -1,18 +1,15 @@
 /** Tests the page in Chromium by keyboard alone, in several tabs, while steered, and against other sites. */
 
-import { readFileSync } from 'node:fs'
 import { createServer, request } from 'node:http'
-import { createRequire } from 'node:module'
 import type { AddressInfo } from 'node:net'
-import { type Browser, type BrowserContext, type Locator, type Page } from 'playwright-core'
+import type { BrowserContext, Locator, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { chromium, launchBrowser } from './support/chromium.ts'
+import { type Browser, chromium, launchBrowser } from './support/chromium.ts'
 import { type Client, eventually, newTenant } from './support/client.ts'
 import { owner, server } from './support/here.ts'
+import { findViolations, origin, signIn } from './support/page.ts'
 
-const origin = server.url.replace('127.0.0.1', 'localhost')
 const nobody = owner.as(undefined)
-const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
 
 it('names all scripts that the page needs first, so that none waits for another', async () => {
   const { text } = await nobody.get('/')
@@ -68,7 +65,6 @@ describe.skipIf(chromium === undefined)('the page in Chromium', () => {
   let context: BrowserContext
   let page: Page
 
-  const newLink = async (by: Client) => (await by.post('/api/login/links')).json.url.replace('127.0.0.1', 'localhost')
   const newPage = async (within: BrowserContext): Promise<Page> => {
     const opened = await within.newPage()
     opened.setDefaultTimeout(30_000)
@@ -96,10 +92,8 @@ describe.skipIf(chromium === undefined)('the page in Chromium', () => {
   beforeAll(async () => {
     browser = await launchBrowser()
     client = (await newTenant(owner)).client
-    context = await browser.newContext({ locale: 'en-US', viewport: { width: 1280, height: 800 } })
-    page = await newPage(context)
-    await page.goto(await newLink(client))
-    await composer().waitFor()
+    page = await signIn(browser, client)
+    context = page.context()
   })
   afterAll(async () => browser?.close())
 
@@ -264,65 +258,26 @@ describe.skipIf(chromium === undefined)('the page in Chromium', () => {
     await within.close()
   })
 
-  it.each([
-    { contrast: 'more', colorScheme: 'light' },
-    { contrast: 'more', colorScheme: 'dark' },
-    { forcedColors: 'active' },
-  ] as const)('has no violation that axe finds with %j, also while it asks', async (preferences) => {
-    const within = await browser.newContext({ locale: 'en-US', ...preferences })
-    const shown = await newPage(within)
-    await shown.goto(await newLink(client))
-    await composer(shown).waitFor()
-    await shown.evaluate(axe)
-    const rules = 'contrast' in preferences ? ", runOnly: ['color-contrast']" : ''
-    const find = (): Promise<readonly string[]> =>
-      shown.evaluate(
-        `axe.run(document, {resultTypes: ['violations']${rules}}).then(({violations}) => violations.map(({id, nodes}) => id + ': ' + nodes.map(({target}) => target.join(' ')).join(', ')))`,
-      )
+  it('has no violation that axe finds while it asks, also with more contrast and with colours of the person', async () => {
+    const shown = await signIn(browser, client)
     const id = await client.newSession()
     await client.post(`/api/sessions/${id}/chat`, {
       input: '[[call terminal {"command":"rm -rf build"} then call clarify {"question":"Which?","choices":["red"]}]]',
       wait: false,
     })
-    await shown.evaluate(`location.hash = '#/chat/${id}'`)
-    await shown.getByRole('button', { name: 'Allow once' }).and(shown.locator(':enabled')).waitFor()
-    const found = [await find()]
-    await shown.evaluate(`location.hash = '#/inbox'`)
-    await shown.locator('.screen').getByRole('alertdialog').first().waitFor()
-    await shown.locator('.screen button:enabled').first().waitFor()
-    found.push(await find())
-    expect(found).toEqual([[], []])
-    await client.post(`/api/sessions/${id}/stop`)
-    await within.close()
-  })
-
-  it('fits a phone without scrolling sideways, on every screen and with wide content', async () => {
-    const phone = { viewport: { width: 390, height: 800 }, hasTouch: true, isMobile: true }
-    const within = await browser.newContext({ locale: 'de-DE', ...phone })
-    const narrow = await newPage(within)
-    await narrow.goto(await newLink(owner))
-    await narrow.getByRole('textbox', { name: 'Nachricht' }).waitFor()
-    const wide = `${'x'.repeat(300)}\n\n\`\`\`\n${'y'.repeat(300)}\n\`\`\`\n\n|${'a|'.repeat(40)}\n|${'-|'.repeat(40)}\n|${'b|'.repeat(40)}`
-    const { json } = await owner.post('/api/sessions/import', {
-      format: 'talaria.session',
-      version: 1,
-      session: { title: 'w'.repeat(90) },
-      messages: [
-        { role: 'user', content: wide },
-        { role: 'assistant', content: `${wide}\n\nthe end` },
-      ],
-    })
-    await owner.send('PUT', `/api/sessions/${json.id}/files/${'long'.repeat(20)}.txt`, { raw: wide })
-    const names = 'sessions inbox models settings usage channels jobs memory skills owner account keys'.split(' ')
-    const widths: Record<string, unknown> = {}
-    for (const screen of [`chat/${json.id}`, `files/${json.id}`, ...names]) {
-      await narrow.evaluate(`location.hash = '#/${screen}'`)
-      await (screen.startsWith('chat') ? narrow.getByText('the end') : narrow.locator('.screen')).waitFor()
-      await disappears(narrow.locator('.skeleton'))
-      widths[screen] = await narrow.evaluate('document.documentElement.scrollWidth')
+    for (const screen of [`chat/${id}`, 'inbox']) {
+      await shown.evaluate(`location.hash = '#/${screen}'`)
+      await shown.locator('main').getByRole('button', { name: 'Allow once' }).and(shown.locator(':enabled')).waitFor()
+      for (const colorScheme of ['light', 'dark'] as const) {
+        await shown.emulateMedia({ contrast: 'more', colorScheme })
+        expect(await findViolations(shown, { isColour: true })).toEqual([])
+      }
+      await shown.emulateMedia({ contrast: 'no-preference', colorScheme: 'light', forcedColors: 'active' })
+      expect(await findViolations(shown)).toEqual([])
+      await shown.emulateMedia({ forcedColors: 'none' })
     }
-    expect(Object.entries(widths).filter(([, width]) => width !== 390)).toEqual([])
-    await within.close()
+    await client.post(`/api/sessions/${id}/stop`)
+    await shown.context().close()
   })
 
   it('gives another site neither answers nor a socket', async () => {

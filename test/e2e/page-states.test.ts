@@ -1,8 +1,8 @@
 /** Tests in Chromium that runs, jobs and channels say in words what they do, and are not shown as good when they fail. */
 
-import { type Browser, type Page } from 'playwright-core'
+import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { chromium, launchBrowser } from './support/chromium.ts'
+import { type Browser, chromium, launchBrowser } from './support/chromium.ts'
 import { type Client, eventually, newTenant } from './support/client.ts'
 import { owner } from './support/here.ts'
 import { fits, openScreen, signIn as open } from './support/page.ts'

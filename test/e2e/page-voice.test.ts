@@ -1,43 +1,17 @@
 /** Tests the voice mode in Chromium, whose microphone hears a file: a tone of 1.2 s, and 8 s of silence, again and again. */
 
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { type Browser, type Page } from 'playwright-core'
+import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { chromium, launchBrowser, readBoxes } from './support/chromium.ts'
+import { type Browser, chromium, launchBrowser, readBoxes } from './support/chromium.ts'
 import { type Client, newTenant } from './support/client.ts'
 import { owner } from './support/here.ts'
-import { fits, origin, signIn } from './support/page.ts'
-
-const rate = 16_000
-/** A WAV file of parts, each with its seconds and loudness. */
-function createSound(parts: readonly (readonly [seconds: number, loudness: number])[]): Buffer {
-  const samples = parts.flatMap(([seconds, loudness]) =>
-    Array.from({ length: seconds * rate }, (_, at) => Math.round(loudness * 32_767 * Math.sin(at / 8))),
-  )
-  const sound = Buffer.alloc(44 + samples.length * 2)
-  sound.write('RIFF', 0)
-  sound.writeUInt32LE(36 + samples.length * 2, 4)
-  sound.write('WAVEfmt ', 8)
-  sound.writeUInt32LE(16, 16)
-  sound.writeUInt16LE(1, 20)
-  sound.writeUInt16LE(1, 22)
-  sound.writeUInt32LE(rate, 24)
-  sound.writeUInt32LE(rate * 2, 28)
-  sound.writeUInt16LE(2, 32)
-  sound.writeUInt16LE(16, 34)
-  sound.write('data', 36)
-  sound.writeUInt32LE(samples.length * 2, 40)
-  for (const [at, sample] of samples.entries()) sound.writeInt16LE(sample, 44 + at * 2)
-  return sound
-}
+import { audit, fits, origin, signIn } from './support/page.ts'
+import { createSound } from './support/sound.ts'
 
 describe.skipIf(chromium === undefined)('the voice mode', () => {
   let browser: Browser
   let client: Client
-  const folder = mkdtempSync(join(tmpdir(), 'talaria-voice-'))
-  const [speech, answers] = [join(folder, 'speech.wav'), [createSound([[0.5, 0.1]]), createSound([[40, 0.1]])]]
+  const answers = [createSound([[0.5, 0.1]]), createSound([[40, 0.1]])]
 
   const open = async (locale: string, width: number): Promise<Page> => {
     const page = await signIn(browser, client, {
@@ -68,25 +42,10 @@ describe.skipIf(chromium === undefined)('the voice mode', () => {
   }
 
   beforeAll(async () => {
-    writeFileSync(
-      speech,
-      createSound([
-        [1.2, 0.5],
-        [8, 0],
-      ]),
-    )
-    browser = await launchBrowser([
-      '--use-fake-ui-for-media-stream',
-      '--use-fake-device-for-media-stream',
-      `--use-file-for-fake-audio-capture=${speech}`,
-      '--autoplay-policy=no-user-gesture-required',
-    ])
+    browser = await launchBrowser()
     client = (await newTenant(owner)).client
   })
-  afterAll(async () => {
-    await browser?.close()
-    rmSync(folder, { recursive: true })
-  })
+  afterAll(async () => browser?.close())
 
   it('hears, sends, speaks the sentences of the answer in order, and hears again, in a new chat', async () => {
     const page = await open('de-DE', 320)
@@ -99,6 +58,7 @@ describe.skipIf(chromium === undefined)('the voice mode', () => {
     await bar.getByText('Ich höre zu.').waitFor()
     const [box] = await readBoxes(bar)
     expect([box.x >= 0, box.x + box.width <= 320, await fits(page)]).toEqual([true, true, true])
+    await audit(page)
     await page.locator('.block.text', { hasText: 'Erster Satz.' }).waitFor()
     await expect.poll(() => spoken).toEqual(['Erster Satz.', 'Zweiter Satz .'])
     await expect.poll(() => listPlayed(page)).toEqual(['play', 'pause', 'play', 'pause'])

@@ -1,14 +1,13 @@
 /** Tests the page in Chromium, against the shared server. Without one (apt-get install chromium) only the served bytes are tested. */
 
-import { readFileSync } from 'node:fs'
-import { createRequire } from 'node:module'
-import { type Browser, type BrowserContext, type Page } from 'playwright-core'
+import type { BrowserContext, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { chromium, launchBrowser } from './support/chromium.ts'
+import { isLong } from '../support/long.ts'
+import { type Browser, chromium, launchBrowser } from './support/chromium.ts'
 import { type Client, eventually, newTenant } from './support/client.ts'
-import { owner, server } from './support/here.ts'
+import { owner } from './support/here.ts'
+import { findViolations, origin } from './support/page.ts'
 
-const origin = server.url.replace('127.0.0.1', 'localhost')
 const nobody = owner.as(undefined)
 
 describe('the bytes of the page', () => {
@@ -36,7 +35,6 @@ describe('the bytes of the page', () => {
   })
 })
 
-const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
 /** A proxy that lets no WebSocket through. */
 const refusedSocket = `class extends EventTarget {
   constructor() {
@@ -84,11 +82,6 @@ describe.skipIf(chromium === undefined)('the page in Chromium', () => {
   const isIdle = (page: Page) => page.getByRole('button', { name: 'Answer again' }).waitFor()
   const readLastWord = async (page: Page): Promise<number> =>
     Number(/(\d+)\s*$/.exec(await page.locator('.block.text').last().innerText())?.[1] ?? -1)
-  /** Colours are all that differs in the dark. */
-  const findViolations = (page: Page, scheme: 'light' | 'dark'): Promise<readonly string[]> =>
-    page.evaluate(
-      `${axe}; axe.run(document, {resultTypes: ['violations']${scheme === 'dark' ? ", runOnly: ['color-contrast']" : ''}}).then(({violations}) => violations.map(({id, nodes}) => id + ': ' + nodes.map(({target}) => target.join(' ')).join(', ')))`,
-    )
 
   beforeAll(async () => {
     browser = await launchBrowser()
@@ -359,9 +352,11 @@ describe.skipIf(chromium === undefined)('the page in Chromium', () => {
     await page.close()
   })
 
-  it('holds 10 000 messages with at most 200 elements, and keeps the place when older ones come', async () => {
+  it('holds a long session with at most 200 elements, and keeps the place when older ones come', async () => {
     const { page } = main
-    const messages = Array.from({ length: 10_000 }, (_, at) => ({
+    const total = isLong ? 10_000 : 1_000
+    const newest = `message ${total - 1}`
+    const messages = Array.from({ length: total }, (_, at) => ({
       role: at % 2 ? 'assistant' : 'user',
       content: `message ${at}`,
     }))
@@ -373,7 +368,7 @@ describe.skipIf(chromium === undefined)('the page in Chromium', () => {
     })
     expect(imported.status).toBe(201)
     await openSession(main, imported.json.id)
-    await page.getByText('message 9999').waitFor()
+    await page.getByText(newest).waitFor()
     const count = () => page.locator('.list article').count()
     expect(await count()).toBeLessThanOrEqual(200)
     const first = () => page.locator('.list article').first().innerText()
@@ -383,52 +378,30 @@ describe.skipIf(chromium === undefined)('the page in Chromium', () => {
       await eventually(first, (text) => text !== before)
       expect(await count()).toBeLessThanOrEqual(200)
     }
-    await expect.poll(() => page.getByText('message 9999').count()).toBe(0)
+    await expect.poll(() => page.getByText(newest).count()).toBe(0)
     await page.getByRole('button', { name: 'To the newest message' }).click()
-    await page.getByText('message 9999').waitFor()
+    await page.getByText(newest).waitFor()
     expect(await count()).toBeLessThanOrEqual(200)
   })
 
-  it('fits a phone without scrolling sideways', async () => {
-    const narrow = await browser.newContext({
-      locale: 'de-DE',
-      viewport: { width: 390, height: 800 },
-      hasTouch: true,
-      isMobile: true,
-    })
-    const { page } = await watch(narrow)
-    await page.goto(await newLink(client))
-    await page.getByRole('textbox', { name: 'Nachricht' }).waitFor()
-    await expect.poll(() => page.evaluate('document.documentElement.lang')).toBe('de')
-    for (const screen of ['chat', 'models', 'settings', 'jobs', 'account']) {
-      await page.evaluate(`location.hash = '#/${screen}'`)
-      await page.locator(screen === 'chat' ? '.chat' : '.screen').waitFor()
-      expect([screen, await page.evaluate('document.documentElement.scrollWidth')]).toEqual([screen, 390])
-    }
-    await page.getByRole('button', { name: 'Menü' }).tap()
-    await page.getByRole('link', { name: 'Verbrauch' }).tap()
-    await page.getByRole('heading', { name: 'Verbrauch' }).waitFor()
-    await narrow.close()
-  })
-
-  // page-screens.test.ts looks at the other screens.
-  it.each(['light', 'dark'] as const)('has no violation that axe finds in the chat, %s', async (scheme) => {
-    const within = await browser.newContext({ locale: 'en-US', colorScheme: scheme })
-    const { page, errors } = await watch(within)
-    await page.goto(await newLink(owner))
-    await composer(page).waitFor()
-    const id = await owner.newSession()
-    await owner.chat(
+  // page-walk.test.ts looks at the other screens.
+  it('has no violation that axe finds in the chat, light and dark', async () => {
+    const { page, errors } = main
+    const id = await client.newSession()
+    await client.chat(
       id,
       '[[call write_file {"path":"b.md","content":"# b"} then say ## **done** `x` [y](https://example.com/)]]',
     )
-    const welcome = await findViolations(page, scheme)
-    await page.evaluate(`location.hash = '#/chat/${id}'`)
+    await openSession(main, id)
     await page.locator('.block.text').first().waitFor()
     await page.locator('.tool summary').click()
-    expect({ welcome, chat: await findViolations(page, scheme) }).toEqual({ welcome: [], chat: [] })
+    errors.length = 0
+    const light = await findViolations(page, { theme: 'light' })
+    expect({ light, dark: await findViolations(page, { theme: 'dark', isColour: true }) }).toEqual({
+      light: [],
+      dark: [],
+    })
     expect(errors).toEqual([])
-    await within.close()
   })
 
   it('asks no foreign host', () => {

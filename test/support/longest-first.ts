@@ -31,6 +31,7 @@ export const longest = [
   'worker/credentials',
   'durable/events/events',
   'e2e/page-kill',
+  'e2e/page-walk',
   'e2e/page-rows',
   'e2e/start',
   'e2e/page-screens',

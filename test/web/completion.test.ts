@@ -21,6 +21,8 @@ describe('the word at the caret', () => {
     ['@|', 'file', ''],
     ['read @src/a|', 'file', 'src/a'],
     ['read\n@a|', 'file', 'a'],
+    ['read @file:src/a|', 'file', 'src/a'],
+    ['read @file:"my|', 'file', 'my'],
   ])('%j asks for a %s', (written, kind, query) => {
     expect(find(written)).toMatchObject({ kind, query })
   })
@@ -35,8 +37,9 @@ describe('the word at the caret', () => {
 
 it.each([
   ['/he|', 'help', '/help |'],
-  ['see @re| now', 'docs/read me.md', 'see @"docs/read me.md" |now'],
-  ['@a|', 'src/a.ts', '@src/a.ts |'],
+  ['see @re| now', 'docs/read me.md', 'see @file:"docs/read me.md" |now'],
+  ['@a|', 'src/a.ts', '@file:src/a.ts |'],
+  ['@file:a|', 'src/a.ts', '@file:src/a.ts |'],
 ])('%j with %j chosen is %j', (written, chosen, done) => {
   const { text, caret } = read(written)
   const trigger = findTrigger(text, caret)

@@ -6,6 +6,7 @@ import { type Checkpoint, predictRollback } from '../../web/model/rollback.ts'
 const checkpoint = (n: number, files: readonly string[], count = files.length): Checkpoint => ({
   n,
   at: '2026-01-01T00:00:00Z',
+  name: null,
   files,
   count,
 })

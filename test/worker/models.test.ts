@@ -63,6 +63,7 @@ describe('GET /api/settings/models', () => {
     const { key } = await newTenant()
     const small = { context_window: 8_000 }
     const nobody = { reason: 'there is no provider of this name' }
+    await patch({ providers: { 'custom:gone': { base_url: 'https://llm.example.com/v1' } } }, key)
     await patch(
       {
         model: { default: 'openai/gpt-4' },
@@ -71,6 +72,7 @@ describe('GET /api/settings/models', () => {
       },
       key,
     )
+    await patch({ providers: null }, key)
     const { data, unavailable } = await modelsOf(key)
     const ids = data.map(({ id }) => id)
     expect(unavailable.filter(({ model: name }) => name === 'some-model')).toEqual([
@@ -143,20 +145,55 @@ describe('a model', () => {
     expect(answer.body.error.message).toContain('set ANTHROPIC_API_KEY')
   })
 
+  it('may be named by settings before it can be asked, and the end of a turn says what is missing', async () => {
+    const { key } = await newTenant()
+    await patch({ providers: { 'custom:gone': { base_url: 'https://llm.example.com/v1' } } }, key)
+    const settings = { model: { default: 'claude/claude-opus-5' }, fallback_providers: ['custom:gone/x'] }
+    const session = await newSession({ settings }, key)
+    await patch({ providers: null }, key)
+    const { body } = await call('POST', `/api/sessions/${session.id}/chat`, { body: { input: 'hi' }, key })
+    expect(body).toMatchObject({ status: 'failed', exit_reason: 'failed_unconfigured' })
+    expect(body['output']).toContain('claude/claude-opus-5: set ANTHROPIC_API_KEY, or store a key of your own')
+    expect(body['output']).toContain('; custom:gone/x: there is no provider of this name')
+  })
+
   it.each([
-    ['claude/claude-opus-5', 'claude/claude-opus-5: set ANTHROPIC_API_KEY, or store a key of your own'],
-    ['nosuch/x', 'nosuch/x: there is no provider of this name'],
-  ])(
-    'may be named by settings before it can be asked, and the end of a turn says what is missing: %s',
-    async (id, why) => {
-      const settings = { model: { default: id }, fallback_providers: ['custom:gone/x'] }
-      const session = await newSession({ settings })
-      const { body } = await call('POST', `/api/sessions/${session.id}/chat`, { body: { input: 'hi' } })
-      expect(body).toMatchObject({ status: 'failed', exit_reason: 'failed_unconfigured' })
-      expect(body['output']).toContain(why)
-      expect(body['output']).toContain('; custom:gone/x: there is no provider of this name')
-    },
-  )
+    ['PATCH', '/api/settings', 'model.default', { model: { default: 'opnai/gpt-4.1' } }],
+    ['PATCH', '/api/settings', 'fallback_providers', { fallback_providers: ['openai/x', 'opnai/gpt-4.1'] }],
+    ['PATCH', '/api/settings', 'auxiliary.vision.model', { auxiliary: { vision: { model: 'opnai/gpt-4.1' } } }],
+    ['PATCH', '/api/settings', 'delegation.model', { delegation: { model: 'opnai/gpt-4.1' } }],
+    [
+      'PATCH',
+      '/api/settings',
+      'moa.presets.two.references',
+      { moa: { presets: { two: { references: ['opnai/gpt-4.1'], aggregator: 'openai/x' } } } },
+    ],
+    ['POST', '/api/sessions', 'model.default', { settings: { model: { default: 'opnai/gpt-4.1' } } }],
+    ['POST', '/api/sessions', 'model', { model: 'opnai/gpt-4.1' }],
+    ['POST', '/api/batches', 'model', { model: 'opnai/gpt-4.1', prompts: [{ prompt: 'x' }] }],
+    ['POST', '/api/jobs', 'model', { model: 'opnai/gpt-4.1', prompt: 'x', schedule: 'every 2h' }],
+  ])('that does not exist is refused with the nearest name: %s %s, %s', async (method, path, param, body) => {
+    const { key } = await newTenant()
+    await patch({ models: { 'openai/gpt-4.1': { images: true } } }, key)
+    const answer = await call<ErrorBody>(method, path, { key, body })
+    expect([answer.status >= 400, answer.body.error.param]).toEqual([true, param])
+    expect(answer.body.error.message).toContain('Did you mean openai/gpt-4.1?')
+    expect((await call<object>('GET', '/api/settings', { key })).body).toEqual({
+      models: { 'openai/gpt-4.1': { images: true } },
+    })
+  })
+
+  it('of a provider, and a mixture, may be named by the change that adds it', async () => {
+    const { key } = await newTenant()
+    const provider = { 'custom:mine': { base_url: 'https://llm.example.com/v1' } }
+    const added = await patch({ providers: provider, model: { default: 'custom:mine/x' } }, key)
+    const preset = { references: ['custom:mine/x'], aggregator: 'custom:mine/y' }
+    const mixed = await patch({ moa: { presets: { two: preset } }, delegation: { model: 'moa/two' } }, key)
+    expect([added.status, mixed.status]).toEqual([200, 200])
+    // What is stored may be sent again, though its provider has gone.
+    await patch({ providers: null }, key)
+    expect((await patch({ model: { default: 'custom:mine/x', temperature: 1 } }, key)).status).toBe(200)
+  })
 
   it.each([
     ['oproute/openruter/auto', 'openrouter/openrouter/auto'],

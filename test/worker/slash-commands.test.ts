@@ -221,6 +221,9 @@ describe('a command about turns', () => {
     const other = model([says('from the other')])
     expect((await chat(id, '/model')).output).toBe(`The model is ${scripted.id}.`)
     expect((await chat(id, '/model nobody/nothing')).output).toContain('is not a model that can be used here')
+    expect((await chat(id, '/model oproute/openruter/auto')).output).toContain(
+      'Did you mean openrouter/openrouter/auto?',
+    )
     expect((await chat(id, `/model ${other.id}`)).output).toBe(`The model is now ${other.id}.`)
     expect((await send(id, 'hi')).output).toBe('from the other')
   })

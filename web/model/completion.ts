@@ -15,7 +15,7 @@ export function findTrigger(text: string, caret: number): Trigger | undefined {
   const from = caret && Math.max(...blanks.map((blank) => text.lastIndexOf(blank, caret - 1))) + 1
   const query = text.slice(from + 1, caret)
   if (from >= caret) return undefined
-  if (text[from] === '@') return { kind: 'file', query, from, to: caret }
+  if (text[from] === '@') return { kind: 'file', query: query.replace(/^file:"?/, ''), from, to: caret }
   return text[from] === '/' && from === 0 && !query.includes('/')
     ? { kind: 'command', query, from, to: caret }
     : undefined
@@ -25,7 +25,7 @@ export type Written = { readonly text: string; readonly caret: number }
 
 /** Replaces the word by the chosen one, and a space after it. */
 export function complete(text: string, { kind, from, to }: Trigger, chosen: string): Written {
-  const word = kind === 'command' ? `/${chosen}` : mention(chosen)
+  const word = kind === 'command' ? `/${chosen}` : refer(chosen)
   const rest = text.slice(to)
   const before = `${text.slice(0, from)}${word} `
   return { text: before + (rest.startsWith(' ') ? rest.slice(1) : rest), caret: before.length }
@@ -37,7 +37,10 @@ export function replace(text: string, { from, to }: Trigger, chosen: string): Wr
   return { text: before + text.slice(to), caret: before.length }
 }
 
-/** Names a file in a message. */
+/** Refers to a file: the agent reads it before it answers. */
+export const refer = (path: string): string => (/\s/.test(path) ? `@file:"${path}"` : `@file:${path}`)
+
+/** Names a file that the agent may read. */
 export const mention = (path: string): string => (/\s/.test(path) ? `@"${path}"` : `@${path}`)
 
 /** Inserts words, separated from those before and after them. */

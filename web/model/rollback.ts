@@ -3,6 +3,8 @@
 export type Checkpoint = {
   readonly n: number
   readonly at: string
+  /** Null for the state before a turn. */
+  readonly name: string | null
   readonly files: readonly string[]
   readonly count: number
 }

@@ -19,6 +19,8 @@ const paths = {
   usage: 'M5 20V10M12 20V4M19 20v-7',
   channels: 'M21 4L3 11l6 2 2 6 10-15z',
   jobs: 'M12 7v5l3 2M12 3a9 9 0 100 18 9 9 0 000-18z',
+  batches: 'M4 4h16v4H4zM4 10h16v4H4zM4 16h16v4H4z',
+  evals: 'M4 6h10M4 12h6M4 18h6M13 16l3 3 5-7',
   memory: 'M6 4h12v16l-6-4-6 4z',
   skills: 'M13 3L5 14h6l-1 7 8-11h-6z',
   mcp: 'M9 3v6M15 3v6M6 9h12v3a6 6 0 01-12 0zM12 18v3',

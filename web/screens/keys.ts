@@ -16,6 +16,8 @@ export const screenKeys: Readonly<Record<string, string>> = {
   s: 'settings',
   u: 'usage',
   j: 'jobs',
+  b: 'batches',
+  e: 'evals',
   y: 'memory',
   k: 'skills',
   h: 'channels',

@@ -1,12 +1,13 @@
 /** Loads a screen when it is first opened. */
 
 import type { FunctionComponent } from 'preact'
+import type { ScreenName } from '../model/screen-names.ts'
 import { loadLateStyle } from '../parts/late-style.ts'
 import { useLoad, Panel } from '../parts/load.tsx'
 import { t } from '../words/words.ts'
 
 type Load = () => Promise<FunctionComponent>
-const screens: Readonly<Record<string, Load>> = {
+const screens: Readonly<Record<Exclude<ScreenName, 'chat'> | 'palette', Load>> = {
   inbox: async () => (await import('./inbox/inbox.tsx')).Inbox,
   sessions: async () => (await import('./sessions/manage.tsx')).Sessions,
   projects: async () => (await import('./projects/projects.tsx')).Projects,
@@ -24,6 +25,8 @@ const screens: Readonly<Record<string, Load>> = {
   tools: async () => (await import('./tools/tools.tsx')).Tools,
   plugins: async () => (await import('./plugins/plugins.tsx')).Plugins,
   secrets: async () => (await import('./secrets/secrets.tsx')).Secrets,
+  batches: async () => (await import('./batches/batches.tsx')).Batches,
+  evals: async () => (await import('./evals/evals.tsx')).Evals,
   tree: async () => (await import('./tree/tree.tsx')).SessionTree,
   owner: async () => (await import('./owner/owner.tsx')).Owner,
   account: async () => (await import('./account/account.tsx')).Account,
@@ -31,7 +34,7 @@ const screens: Readonly<Record<string, Load>> = {
 }
 
 export function LateScreen({ name }: { readonly name: string }) {
-  const load = Object.hasOwn(screens, name) ? screens[name] : undefined
+  const load = Object.hasOwn(screens, name) ? screens[name as keyof typeof screens] : undefined
   const loaded = useLoad(async () => {
     const [Screen] = await Promise.all([load?.(), loadLateStyle()])
     return { Screen }

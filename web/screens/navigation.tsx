@@ -21,6 +21,8 @@ const entries: readonly Entry[] = [
   { screen: 'settings', scope: 'read' },
   { screen: 'usage', scope: 'read' },
   { screen: 'channels', scope: 'read' },
+  { screen: 'batches', scope: 'jobs' },
+  { screen: 'evals', scope: 'read' },
   { screen: 'memory', scope: 'read' },
   { screen: 'skills', scope: 'read' },
   { screen: 'mcp', scope: 'read' },

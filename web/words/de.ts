@@ -15,6 +15,8 @@ export const de: Words = {
   all: 'Alle',
   always: 'Immer',
   alwaysMeans: 'Ab jetzt läuft dies in allen Sitzungen ohne Rückfrage: {rule}.',
+  batches: 'Stapel',
+  evals: 'Bewertungen',
   answer: 'Antwort',
   answering: 'Antwortet …',
   apiReference: 'API-Referenz',

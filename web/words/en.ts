@@ -13,6 +13,8 @@ export const en = {
   all: 'All',
   always: 'Always',
   alwaysMeans: 'From now on this runs without a question, in all sessions: {rule}.',
+  batches: 'Batches',
+  evals: 'Evaluations',
   answer: 'Answer',
   answering: 'Answering …',
   apiReference: 'API reference',

@@ -3,8 +3,11 @@
 import type { JsonObject } from './parse-json.ts'
 import type { Risk } from './permission/approval.ts'
 
-/** The form that a server wants filled in, or the address that a person should visit. */
-export type Elicitation = { readonly server: string } &
+/**
+ * The form that a server wants filled in, or the address that a person should visit. `message`: the words of the server;
+ * absent in questions that an earlier version has stored.
+ */
+export type Elicitation = { readonly server: string; readonly message?: string } &
   /** `form`: the schema of its fields as JSON. Types of calls between objects cover no JSON of unknown shape. */
   (
     | { readonly mode: 'form'; readonly form: string }
@@ -16,6 +19,7 @@ export type Elicitation = { readonly server: string } &
 export type ElicitationFields = {
   readonly kind?: 'elicitation'
   readonly server?: string
+  readonly message?: string
   readonly mode?: 'form' | 'url'
   readonly schema?: JsonObject
   readonly url?: string

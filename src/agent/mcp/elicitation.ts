@@ -29,7 +29,7 @@ export function readElicitation(server: string, params: JsonObject): ReadElicita
   const fields = listFields(schema as JsonObject)
   const shown = fields.map(describeField)
   return {
-    elicitation: { server, mode: 'form', form: JSON.stringify(schema) },
+    elicitation: { server, message: said, mode: 'form', form: JSON.stringify(schema) },
     question: [
       `The MCP server ${server} asks: ${said}`,
       ...(shown.length ? [shown.join('\n'), explainForm(fields)] : []),
@@ -47,7 +47,7 @@ function readUrl(server: string, given: unknown, said: string): ReadElicitation 
   if (url.username || url.password) return { declined: 'the address of its page hides its host behind a name' }
   const { host, href } = url
   return {
-    elicitation: { server, mode: 'url', url: href, host },
+    elicitation: { server, message: said, mode: 'url', url: href, host },
     question: `The MCP server ${server} asks you to visit a page on ${host}. Open it only if you know this host.\n\n${href}\n\n${said}`,
     choices: [visited, ...refusals],
   }

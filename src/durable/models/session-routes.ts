@@ -28,7 +28,7 @@ function getCache(settings: Settings): Map<string, CachedRoutes> {
   return cache
 }
 
-function createSources(session: RoutedSession, env: Env): Sources {
+export function createSources(session: RoutedSession, env: Env): Sources {
   const { tenantId: id, settings, tenant } = session
   const tenantKeys = keySource(tenant.keys, tenant.snapshot?.settings ?? {})
   return sourcesFor(env, { id, settings, tenantKeys }, (work) => session.runInBackground(work))

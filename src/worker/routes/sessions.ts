@@ -181,6 +181,8 @@ export const sessionRoutes = [
         requireKnownSettings(body.settings, 'session')
         requirePromptSettings(body.settings, tenant.settings)
         requireTighter(call, body.settings)
+        const { requireKnownModels } = await import('../input/known-models.ts')
+        requireKnownModels(body.settings, env, tenant)
       }
       const { temporary: isTemporary = false, project_id: _project, ...given } = body
       const spec = { ...given, ...(await resolveProject(call, body)) }
@@ -234,7 +236,11 @@ export const sessionRoutes = [
       const session = addressSession(env, tenant.id, param('id'))
       const reader = { authority, tenant }
       if (settings) {
-        const requireKnown = (known: TenantSnapshot) => requirePromptSettings(settings as Settings, known.settings)
+        const { requireKnownModels } = await import('../input/known-models.ts')
+        const requireKnown = (known: TenantSnapshot) => {
+          requirePromptSettings(settings as Settings, known.settings)
+          requireKnownModels(settings, env, known)
+        }
         await readWithSessionSettings(session, reader, requireKnown)
       }
       if (model !== undefined) {

@@ -122,6 +122,8 @@ export const tenantRoutes = [
       requireKnownSettings(body as Settings, 'tenant')
       const stored = await tenantStub(env, tenant.id).settings.get()
       requirePromptSettings(body as Settings, stored)
+      const { requireKnownModels } = await import('../input/known-models.ts')
+      requireKnownModels(body, env, { id: tenant.id, settings: stored })
       const sealed = await sealHeaders(env, tenant.id, body, stored)
       const patched = await tenantStub(env, tenant.id).settings.patch(authority, sealed)
       if (patched.kind === 'foreign') throw notFound()

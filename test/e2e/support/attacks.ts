@@ -88,4 +88,4 @@ const contents: readonly string[] = [
 ]
 
 /** More than 400 texts: each attack in each form. */
-export const formedAttacks = carriers.flatMap((carry) => contents.map(carry))
+export const formedAttacks = contents.flatMap((content) => carriers.map((carry) => carry(content)))

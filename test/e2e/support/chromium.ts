@@ -5,15 +5,60 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
-import { chromium as playwright, type Browser, type Locator } from 'playwright-core'
+import {
+  chromium as playwright,
+  type Browser as WholeBrowser,
+  type BrowserContext,
+  type BrowserContextOptions,
+  type Locator,
+} from 'playwright-core'
 import { findChromium, headlessFlags } from '../../../scripts/lib/chromium.mjs'
+import { writeSpeech } from './sound.ts'
 
 /** The path of the preferred browser. */
 export const chromium = findChromium()
 
-/** Starts the browser for Playwright. */
-export const launchBrowser = (more: readonly string[] = [], path = chromium): Promise<Browser> =>
-  playwright.launch({ executablePath: path ?? '', args: ['--no-sandbox', '--disable-gpu', ...more] })
+/** A browser as a file of tests uses it: its contexts are its own, and `close` closes them. */
+export type Browser = {
+  readonly newContext: (options?: BrowserContextOptions) => Promise<BrowserContext>
+  readonly close: () => Promise<void>
+}
+
+/** The browser of this process. It ends with the process: a start takes as long as many tests. */
+let running: Promise<WholeBrowser> | undefined
+
+function launch(): Promise<WholeBrowser> {
+  const speech = writeSpeech()
+  return playwright.launch({
+    executablePath: chromium ?? '',
+    args: [
+      '--no-sandbox',
+      '--disable-gpu',
+      '--use-fake-ui-for-media-stream',
+      '--use-fake-device-for-media-stream',
+      `--use-file-for-fake-audio-capture=${speech}`,
+      '--autoplay-policy=no-user-gesture-required',
+    ],
+  })
+}
+
+/** Without motion, and without the worker of the page, which loads every file of it in each context. */
+const quiet: BrowserContextOptions = { serviceWorkers: 'block', reducedMotion: 'reduce' }
+
+/** Starts the browser with the first file that needs one. */
+export async function launchBrowser(): Promise<Browser> {
+  const browser = await (running ??= launch())
+  const contexts = new Set<BrowserContext>()
+  return {
+    newContext: async (options = {}) => {
+      const context = await browser.newContext({ ...quiet, ...options })
+      contexts.add(context)
+      context.once('close', () => void contexts.delete(context))
+      return context
+    },
+    close: async () => void (await Promise.all([...contexts].map((context) => context.close()))),
+  }
+}
 
 export type Box = { readonly x: number; readonly y: number; readonly width: number; readonly height: number }
 type Drawn = { readonly isConnected: boolean; getBoundingClientRect(): Box }

@@ -58,7 +58,14 @@ const nameForm = {
   message: 'Under which name?',
   requestedSchema: {
     type: 'object' as const,
-    properties: { name: { type: 'string' as const, minLength: 2 } },
+    properties: {
+      name: { type: 'string' as const, minLength: 2, title: 'Name' },
+      mail: { type: 'string' as const, format: 'email' as const, title: 'Mail' },
+      day: { type: 'string' as const, format: 'date' as const, title: 'Day' },
+      age: { type: 'integer' as const, minimum: 1, title: 'Age' },
+      news: { type: 'boolean' as const, title: 'News' },
+      size: { type: 'string' as const, enum: ['s', 'm'], enumNames: ['Small', 'Medium'], title: 'Size' },
+    },
     required: ['name'],
   },
 }
@@ -66,12 +73,20 @@ const nameForm = {
 async function greet({ mcpReq }: ServerContext, era: 'modern' | 'legacy') {
   if (era === 'legacy') {
     const { action, content } = await mcpReq.elicitInput({ mode: 'form', ...nameForm })
-    return text(action === 'accept' ? `Hello ${String(content?.['name'])}` : `The user said ${action}.`)
+    return text(
+      action === 'accept'
+        ? `Hello ${String(content?.['name'])} ${JSON.stringify(content)}`
+        : `The user said ${action}.`,
+    )
   }
   const given = inputResponse(mcpReq.inputResponses, 'name')
   if (given.kind !== 'elicit')
     return inputRequired({ inputRequests: { name: inputRequired.elicit(nameForm) }, requestState: 'state-1' })
-  return text(given.action === 'accept' ? `Hello ${String(given.content?.['name'])}` : `The user said ${given.action}.`)
+  return text(
+    given.action === 'accept'
+      ? `Hello ${String(given.content?.['name'])} ${JSON.stringify(given.content)}`
+      : `The user said ${given.action}.`,
+  )
 }
 
 function createTools(record: SdkServer, era: 'modern' | 'legacy'): McpServer {

@@ -2,10 +2,11 @@
 
 import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
-import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
+import type { BrowserContextOptions, Page } from 'playwright-core'
 import { expect } from 'vitest'
+import type { Browser } from './chromium.ts'
 import { eventually, type Client } from './client.ts'
-import { server } from './here.ts'
+import { owner, server } from './here.ts'
 
 const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
 const fields = { 'en-US': 'Message', 'de-DE': 'Nachricht' }
@@ -13,27 +14,59 @@ export type Locale = keyof typeof fields
 
 export const origin = server.url.replace('127.0.0.1', 'localhost')
 
-/** Signs in, in a context of its own. `errors` gets what the console of the page reports. */
-export async function signIn(
-  browser: Browser,
-  client: Client,
-  { errors = [], ...options }: BrowserContextOptions & { readonly errors?: string[] },
-): Promise<Page> {
-  const context = await browser.newContext({ viewport: { width: 1280, height: 740 }, ...options })
+const cookies = new Map<string, Promise<{ readonly name: string; readonly value: string }>>()
+
+/** Signs a key in once. A context with its cookie loads the page at any address, without the way over a link. */
+function readCookie({ key = '' }: Client) {
+  const known = cookies.get(key) ?? requestCookie(key)
+  cookies.set(key, known)
+  return known
+}
+
+async function requestCookie(key: string) {
+  const { headers } = await owner
+    .as(undefined)
+    .send('POST', '/api/login', { body: { key }, headers: { origin: server.url } })
+  const [, name = '', value = ''] = /^([^=]+)=([^;]*)/.exec(headers.get('set-cookie') ?? '') ?? []
+  return { name, value }
+}
+
+export type SignIn = BrowserContextOptions & {
+  /** What the console of the page reports. */
+  readonly errors?: string[]
+  /** Addresses of all requests. */
+  readonly requests?: string[]
+  /** The fragment of the address, such as `chat/ses_1`. */
+  readonly at?: string
+  /** A script that runs before those of the page. */
+  readonly script?: string
+}
+
+/** Opens the page for a key, in a context of its own. */
+export async function signIn(browser: Browser, client: Client, given: SignIn = {}): Promise<Page> {
+  const { errors = [], requests = [], at = '', script, ...options } = given
+  const context = await browser.newContext({ locale: 'en-US', viewport: { width: 1280, height: 740 }, ...options })
+  const cookie = await readCookie(client)
+  await context.addCookies([{ ...cookie, url: origin, httpOnly: true, sameSite: 'Lax' }])
   const page = await context.newPage()
   page.setDefaultTimeout(30_000)
   page.on('console', (message) => message.type() === 'error' && errors.push(message.text()))
   page.on('pageerror', (error) => errors.push(error.message))
-  await page.goto((await client.post('/api/login/links')).json.url.replace('127.0.0.1', 'localhost'))
-  await page.locator('.composer textarea').waitFor()
+  page.on('request', (request) => requests.push(request.url()))
+  if (script !== undefined) await page.addInitScript(script)
+  await page.goto(`${origin}/#/${at}`)
+  await page
+    .locator(at.startsWith('chat/') ? '.list' : '.composer textarea, .screen')
+    .first()
+    .waitFor()
   return page
 }
 
 export const openPage = (
   browser: Browser,
   client: Client,
-  { locale, width, errors }: { readonly locale: Locale; readonly width: number; readonly errors: string[] },
-): Promise<Page> => signIn(browser, client, { locale, viewport: { width, height: 740 }, errors })
+  { locale, width, ...more }: SignIn & { readonly locale: Locale; readonly width: number },
+): Promise<Page> => signIn(browser, client, { locale, viewport: { width, height: 740 }, ...more })
 
 /** The field of the message. */
 export const fieldOf = (page: Page, locale: Locale) => page.getByRole('textbox', { name: fields[locale] })
@@ -52,10 +85,20 @@ export async function openScreen(page: Page, screen: string): Promise<void> {
 export const fits = (page: Page): Promise<boolean> =>
   page.evaluate('document.documentElement.scrollWidth <= document.documentElement.clientWidth')
 
-export async function audit(page: Page): Promise<void> {
-  await page.evaluate(axe)
-  const found = (await page.evaluate(
-    `axe.run(document, { resultTypes: ['violations'] }).then(({ violations }) => violations.map(({ id, nodes }) => id + ' ' + nodes.map(({ html }) => html)))`,
-  )) as readonly string[]
-  expect(found).toEqual([])
+export type Theme = 'light' | 'dark' | 'contrast'
+
+/** Lists the violations of WCAG and of good practice that axe finds. Other themes differ in their colours alone. */
+export async function findViolations(
+  page: Page,
+  { theme, isColour = false }: { readonly theme?: Theme; readonly isColour?: boolean } = {},
+): Promise<readonly string[]> {
+  if (!(await page.evaluate('Boolean(globalThis.axe)'))) await page.evaluate(axe)
+  return page.evaluate(`(async () => {
+    ${theme ? `document.documentElement.dataset.theme = '${theme}'` : ''}
+    const options = { resultTypes: ['violations'], iframes: false${isColour ? ", runOnly: ['color-contrast']" : ''} }
+    const { violations } = await axe.run(document, options)
+    return violations.map(({ id, nodes }) => id + ' ' + nodes.map(({ html }) => html.slice(0, 200)).join(' '))
+  })()`)
 }
+
+export const audit = async (page: Page): Promise<void> => expect(await findViolations(page)).toEqual([])

@@ -10,7 +10,7 @@ import { Diff } from '../../markdown/diff.tsx'
 import { Panel, useLoad } from '../../parts/load.tsx'
 import { showDone } from '../../parts/toast.ts'
 import { formatDate } from '../../words/format.ts'
-import { t } from '../../words/words.ts'
+import { t, wordsOf } from '../../words/words.ts'
 
 type Compared = Difference & { readonly diff: string; readonly truncated: boolean }
 type Rollback = { readonly restored: readonly string[]; readonly kept: readonly string[]; readonly undone: number }
@@ -18,17 +18,29 @@ type Rollback = { readonly restored: readonly string[]; readonly kept: readonly 
 export function Changes({ session }: { readonly session: string }) {
   const list = useLoad(() => get<Page<Checkpoint>>(`${path`/api/sessions/${session}`}/checkpoints`), session)
   return (
-    <Panel of={list}>
-      {({ data }) => (
-        <ul class="list-of">
-          {data.map((one) => (
-            <Entry key={one.n} session={session} checkpoint={one} all={data} onChange={list.reload} />
-          ))}
-          {!data.length && <li class="note">{t('noCheckpoints')}</li>}
-        </ul>
+    <>
+      {can('write') && (
+        <p>
+          <Button onClick={() => nameState(session).then(list.reload)}>{say('nameState')}</Button>
+        </p>
       )}
-    </Panel>
+      <Panel of={list}>
+        {({ data }) => (
+          <ul class="list-of">
+            {data.map((one) => (
+              <Entry key={one.n} session={session} checkpoint={one} all={data} onChange={list.reload} />
+            ))}
+            {!data.length && <li class="note">{t('noCheckpoints')}</li>}
+          </ul>
+        )}
+      </Panel>
+    </>
   )
+}
+
+async function nameState(session: string): Promise<void> {
+  const name = await ask({ title: say('nameState'), text: say('nameText'), action: t('save'), field: '' })
+  if (name?.trim()) await api('POST', `${path`/api/sessions/${session}`}/checkpoints`, { body: { name: name.trim() } })
 }
 
 type EntryProps = {
@@ -38,15 +50,18 @@ type EntryProps = {
   readonly onChange: () => Promise<void>
 }
 
-function Entry({ session, checkpoint: { n, at, files, count }, all, onChange }: EntryProps) {
+function Entry({ session, checkpoint: { n, at, name, files, count }, all, onChange }: EntryProps) {
   const [isOpen, setOpen] = useState(false)
   const rollBack = async () => {
     const changes = await get<Compared>(`${path`/api/sessions/${session}`}/checkpoints/${n}/diff`)
     const prediction = predictRollback(n, all, changes)
-    const text = [t('rollBackText', { at: formatDate(at) }), ...summarise(prediction)].join('\n')
+    const when = formatDate(at)
+    const said = name === null ? t('rollBackText', { at: when }) : say('rollBackText', { name, at: when })
+    const text = [said, ...summarise(prediction)].join('\n')
     if ((await ask({ title: t('rollBack'), text, action: t('rollBack'), isDangerous: true })) === undefined) return
     const { restored, kept, undone } = await api<Rollback>('POST', `${path`/api/sessions/${session}`}/rollback`, {
-      body: { n },
+      // To a named state the files go back alone.
+      body: name === null ? { n } : { name },
     })
     showDone(t('rolledBack', { restored: restored.length, kept: kept.length, undone }))
     await onChange()
@@ -55,8 +70,9 @@ function Entry({ session, checkpoint: { n, at, files, count }, all, onChange }: 
     <li class="card">
       <p class="row">
         <strong>
-          {t('checkpoint')} <time dateTime={at}>{formatDate(at)}</time>
+          {name === null ? t('checkpoint') : <span dir="auto">{name}</span>} <time dateTime={at}>{formatDate(at)}</time>
         </strong>
+        {name !== null && <span class="badge">{say('named')}</span>}
         <span class="note grow clip">{nameFiles(files, count)}</span>
         {can('write') && <Button onClick={rollBack}>{t('rollBack')}</Button>}
       </p>
@@ -105,3 +121,19 @@ function Since({ session, n }: { readonly session: string; readonly n: number })
     </Panel>
   )
 }
+
+const { say } = wordsOf(
+  {
+    named: 'Named',
+    nameState: 'Name this state',
+    nameText: 'The files as they are now can be restored under this name. The conversation stays as it is.',
+    rollBackText: 'The files go back to “{name}” of {at}. The conversation stays as it is.',
+  },
+  {
+    named: 'Benannt',
+    nameState: 'Diesen Stand benennen',
+    nameText:
+      'Die Dateien, wie sie jetzt sind, lassen sich unter diesem Namen wiederherstellen. Das Gespräch bleibt, wie es ist.',
+    rollBackText: 'Die Dateien gehen auf „{name}“ vom {at} zurück. Das Gespräch bleibt, wie es ist.',
+  },
+)

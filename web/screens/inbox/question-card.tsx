@@ -4,14 +4,31 @@ import { useState } from 'preact/hooks'
 import { api, path } from '../../api/client.ts'
 import type { Question } from '../../model/types.ts'
 import { Button } from '../../parts/button.tsx'
+import { useLate } from '../../parts/late.ts'
+import { loadLateStyle } from '../../parts/late-style.ts'
 import { showError } from '../../parts/toast.ts'
 import { t } from '../../words/words.ts'
 import { SessionLink } from '../sessions/session-link.tsx'
 import { countWaiting } from '../sessions/sessions.ts'
 
-type Props = { readonly question: Question; readonly isLinked?: boolean; readonly onAnswered?: () => void }
+export type QuestionProps = {
+  readonly question: Question
+  readonly isLinked?: boolean
+  readonly onAnswered?: () => void
+}
 
-export function QuestionCard({ question, isLinked = false, onAnswered }: Props) {
+/** The question of an MCP server has a form, which is loaded when it is first needed. */
+export function QuestionCard(props: QuestionProps) {
+  const isForm = props.question.kind === 'elicitation'
+  const Form = useLate<QuestionProps>(async () => {
+    const [part] = await Promise.all([import('./elicitation-card.tsx'), loadLateStyle()])
+    return part.ElicitationCard
+  }, isForm)
+  if (!isForm) return <PlainQuestion {...props} />
+  return Form ? <Form {...props} /> : <div class="skeleton" role="img" aria-label={t('loading')} />
+}
+
+function PlainQuestion({ question, isLinked = false, onAnswered }: QuestionProps) {
   const { id, question: text, choices, multi_select: isMulti } = question
   const [chosen, setChosen] = useState<readonly string[]>([])
   const answer = async (given: string | readonly string[]) => {

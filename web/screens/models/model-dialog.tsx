@@ -1,6 +1,8 @@
 /** The dialog that chooses a model: by words, by what it can do, with its window and price, favourites first. */
 
 import { useRef, useState } from 'preact/hooks'
+import { api } from '../../api/client.ts'
+import { can } from '../../api/me.ts'
 import { type Ability, abilities, findModels, findNearest, type ModelFacts } from '../../model/model-choice.ts'
 import { Button, IconButton } from '../../parts/button.tsx'
 import { Dialog } from '../../parts/dialog.tsx'
@@ -157,7 +159,11 @@ type UnknownProps = {
   readonly onChoose: (id: string) => void
 }
 
-/** A model that no catalog has may be newer than they are, so it can be asked for all the same. */
+/** The settings make a model known that is newer than the lists, so that the API does not refuse it. */
+async function makeKnown(id: string): Promise<void> {
+  if (can('write')) await api('PATCH', '/api/settings', { body: { models: { [id]: {} } } })
+}
+
 function Unknown({ words, all, onChoose }: UnknownProps) {
   const nearest = findNearest(all, words)
   return (
@@ -169,7 +175,7 @@ function Unknown({ words, all, onChoose }: UnknownProps) {
         </Button>
       ))}
       {/^[^/\s]+\/\S+$/.test(words) && (
-        <Button onClick={() => onChoose(words)}>{t('useAnyway', { model: words })}</Button>
+        <Button onClick={() => makeKnown(words).then(() => onChoose(words))}>{t('useAnyway', { model: words })}</Button>
       )}
     </div>
   )

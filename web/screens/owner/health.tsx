@@ -22,7 +22,7 @@ export function Health() {
         {(data) => (
           <>
             <p>
-              <span class={`badge ${data.status === 'ok' ? 'good' : 'bad'}`}>{data.status}</span>{' '}
+              <span class={`badge ${data.status === 'ok' ? 'good' : 'bad'}`}>{data.status === 'ok' ? 'OK' : '!'}</span>{' '}
               {t(data.status === 'ok' ? 'health_ok' : 'healthBad')} {t('health_database')}: {data.database}.{' '}
               {t('health_model')}: {data.model}.
             </p>

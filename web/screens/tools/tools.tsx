@@ -260,7 +260,7 @@ const { say, nameOf } = wordsOf(
     set_browser_cdp: 'Browser, über sein Protokoll',
     set_clarify: 'Fragen',
     set_code_execution: 'Programme',
-    set_cronjob: 'Jobs',
+    set_cronjob: 'Aufträge',
     set_delegation: 'Unteragenten',
     set_file: 'Dateien',
     set_image_gen: 'Bilder',

@@ -8,7 +8,7 @@ import { download } from '../../parts/download.ts'
 import { Choice } from '../../parts/form.tsx'
 import { type Loaded, Panel, Screen, useLoad } from '../../parts/load.tsx'
 import { formatCost, formatNumber } from '../../words/format.ts'
-import { language, t } from '../../words/words.ts'
+import { language, t, wordsOf } from '../../words/words.ts'
 import { sessions } from '../sessions/sessions.ts'
 import { Hosts } from './hosts.tsx'
 
@@ -178,8 +178,8 @@ const Limits = ({ limits }: { readonly limits: readonly Limit[] }) => (
     {limits.map(({ limit, max, used, status }) => (
       <label key={limit} class="limit">
         <span>
-          {limit}: {formatNumber(used)} / {formatNumber(max)}{' '}
-          <span class={`badge ${status === 'ok' ? 'good' : 'warn'}`}>{status}</span>
+          {wordOf('limit', limit)}: {formatNumber(used)} / {formatNumber(max)}{' '}
+          <span class={`badge ${status === 'ok' ? 'good' : 'warn'}`}>{wordOf('status', status)}</span>
         </span>
         <meter min={0} max={max} high={max * 0.8} value={used} />
       </label>
@@ -224,3 +224,28 @@ function Csv({ of, group, address }: CsvProps) {
 /** Spreadsheets run text that begins like a formula. */
 const quote = (text: string): string =>
   `"${(/^[=+@\t-]/.test(text) && Number.isNaN(Number(text)) ? `'${text}` : text).replaceAll('"', '""')}"`
+
+const { nameOf: wordOf } = wordsOf(
+  {
+    limit_tokens_per_day: 'Tokens per day',
+    limit_tokens_per_month: 'Tokens per month',
+    limit_unattended_tokens_per_day: 'Tokens without a person, per day',
+    limit_unattended_usd_per_day: 'USD without a person, per day',
+    limit_usd_per_day: 'USD per day',
+    limit_usd_per_month: 'USD per month',
+    status_ok: 'Within the limit',
+    status_reached: 'Reached',
+    status_warning: 'Nearly reached',
+  },
+  {
+    limit_tokens_per_day: 'Tokens je Tag',
+    limit_tokens_per_month: 'Tokens je Monat',
+    limit_unattended_tokens_per_day: 'Tokens ohne Person, je Tag',
+    limit_unattended_usd_per_day: 'USD ohne Person, je Tag',
+    limit_usd_per_day: 'USD je Tag',
+    limit_usd_per_month: 'USD je Monat',
+    status_ok: 'Eingehalten',
+    status_reached: 'Erreicht',
+    status_warning: 'Fast erreicht',
+  },
+)

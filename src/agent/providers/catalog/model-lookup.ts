@@ -61,6 +61,27 @@ export const listModelNames = (
   })
 }
 
+/** Names of one model are equal without the variant, dots, capital letters and the date. */
+const stemOf = (model: string): string =>
+  model
+    .toLowerCase()
+    .replace(/[:@].*$/, '')
+    .replace(/[._]/g, '-')
+    .replace(/-(?:\d{8}|\d{4}-\d{2}-\d{2}|latest)$/, '')
+
+/** Models of a customer: fine-tuned ones and presets. */
+const ownModel = /^(?:ft:|@)/
+
+/** Whether the lists of the provider have the model, perhaps with a date or a variant. Undefined: there is no list. */
+export function isListed(catalog: Catalog, provider: string, model: string): boolean | undefined {
+  const tables = [catalog.provider[provider], catalog['models.dev'][provider]].filter((table) => table !== undefined)
+  if (!tables.length || ownModel.test(model)) return undefined
+  if (tables.some((table) => Object.hasOwn(table, model))) return true
+  const stem = stemOf(model)
+  if (tables.some((table) => Object.keys(table).some((name) => stemOf(name) === stem))) return true
+  return builtInModels.some(({ family, maker }) => maker === provider && stem === family)
+}
+
 /** Removes the prefixes and suffixes that providers add: `anthropic/Claude-Opus-4.8:beta` → `claude-opus-4-8`. */
 export const normalizeModelName = (model: string): string =>
   model

@@ -37,6 +37,8 @@ export type Provider = {
   readonly auxModel?: string
   /** Name of the provider in models.dev. */
   readonly catalog?: string
+  /** The lists name every model of it. Others run models that nobody lists, such as deployments of a customer. */
+  readonly listsAllModels?: true
 }
 
 export type ProviderRule = {

@@ -19,6 +19,7 @@ export const openrouter = defineProvider({
   isAggregator: true,
   defaultModel: 'openrouter/auto',
   catalog: 'openrouter',
+  listsAllModels: true,
 })
 
 export const nous = defineProvider({

@@ -38,6 +38,7 @@ export const openai = defineProvider({
   ],
   defaultModel: 'gpt-5.4-mini',
   catalog: 'openai',
+  listsAllModels: true,
 })
 
 export const anthropic = defineProvider({
@@ -54,6 +55,7 @@ export const anthropic = defineProvider({
   defaultModel: 'claude-sonnet-5',
   auxModel: 'claude-haiku-4-5',
   catalog: 'anthropic',
+  listsAllModels: true,
 })
 
 export const gemini = defineProvider({
@@ -71,6 +73,7 @@ export const gemini = defineProvider({
   ],
   defaultModel: 'gemini-3.5-flash',
   catalog: 'google',
+  listsAllModels: true,
 })
 
 export const xai = defineProvider({
@@ -81,6 +84,7 @@ export const xai = defineProvider({
   quirks: { answerFormat: 'native' },
   defaultModel: 'grok-4.5',
   catalog: 'xai',
+  listsAllModels: true,
 })
 
 export const deepseek = defineProvider({
@@ -91,6 +95,7 @@ export const deepseek = defineProvider({
   defaultModel: 'deepseek-v4-flash',
   auxModel: 'deepseek-v4-flash',
   catalog: 'deepseek',
+  listsAllModels: true,
 })
 
 export const zai = defineProvider({

@@ -1,6 +1,7 @@
 /** `/status`, `/usage`, `/model` and `/start`: tell about the session, and choose its model. */
 
-import { resolveModelId } from '#agent/routing/route.ts'
+import { isKnownModel, listNearestModels } from '#agent/routing/known-model.ts'
+import { resolveModelId, type Sources } from '#agent/routing/route.ts'
 import type { Authority } from '#agent/core/permission/authority.ts'
 import { combineAuthorities } from '#agent/core/permission/contribution.ts'
 import { othersLimit } from '#agent/core/permission/lost-rights.ts'
@@ -8,6 +9,7 @@ import { narrowByRoles } from '#agent/core/permission/roles.ts'
 import { joinConversation } from '../core/contributions.ts'
 import { describeGoalState } from '#agent/schedule/goal/goal-text.ts'
 import { modelId } from '#agent/core/request/turn-settings.ts'
+import { createSources } from '#durable/models/session-routes.ts'
 import { contextTokens } from '#durable/turn/context-tokens.ts'
 import { sessionUsage } from '#durable/storage/session-record.ts'
 import { runView } from '../views/api-views.ts'
@@ -73,9 +75,15 @@ const currentModel = (session: Session): string =>
   session.meta.model ?? session.promptModel(undefined)?.id ?? 'not configured'
 
 const isUsable = (session: Session, name: string): boolean =>
-  modelId.safeParse(name).success && session.promptModel(name)?.id === resolveModelId(name, session.settings)
+  modelId.safeParse(name).success &&
+  session.promptModel(name)?.id === resolveModelId(name, session.settings) &&
+  isKnownModel(name, sourcesOf(session))
 
-function unknownModel({ meta }: Session, name: string): string {
-  const list = meta.origin ? 'the page of this server' : 'GET /v1/models'
-  return `${name} is not a model that can be used here. Write it as provider/model; ${list} lists them.`
+const sourcesOf = (session: Session): Sources => createSources(session, session.outside.env)
+
+function unknownModel(session: Session, name: string): string {
+  const list = session.meta.origin ? 'the page of this server' : 'GET /v1/models'
+  const [nearest] = listNearestModels(name, sourcesOf(session))
+  const advice = nearest === undefined ? '' : ` Did you mean ${nearest}?`
+  return `${name} is not a model that can be used here.${advice} Write it as provider/model; ${list} lists them.`
 }

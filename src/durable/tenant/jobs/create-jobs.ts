@@ -14,7 +14,10 @@ import type { TenantSnapshot } from '../tenant-snapshot.ts'
 import { TenantJobs } from './jobs.ts'
 import { defaultModelOf } from './preflight.ts'
 import { checkPublicAddress } from '#agent/policy/network/network-address.ts'
-import type { JobChange } from '#agent/schedule/job/job.ts'
+import { explainUnknownModel, isKnownModel } from '#agent/routing/known-model.ts'
+import { resolveMixture } from '#durable/models/mixture-of-agents.ts'
+import { isVirtualModel } from '#durable/models/model-routes.ts'
+import { type JobChange, pinnedModel } from '#agent/schedule/job/job.ts'
 import { parseTargets, renderTarget, type Target } from '#agent/schedule/job/targets.ts'
 import type { OrderedAction } from '#tools/judge-action.ts'
 import { sendAction } from '#tools/tool-names.ts'
@@ -59,6 +62,7 @@ export function createTenantJobs(tenant: JobsTenant): TenantJobs {
     defaultModel: async () => defaultModelOf(await sources()),
     checkTargets: async (authority, change) =>
       (await judgeChange(snapshot().settings, authority, change)) ??
+      checkModel(change, await sources()) ??
       checkTargets({ env, tenantId, hasSession, findHome: tenant.findHome }, authority, change),
     judgeDelivery: (authority, target) =>
       judge(snapshot().settings, narrowByRoles(authority, snapshot().settings.roles), sendTo(target)),
@@ -86,6 +90,15 @@ export function createTenantJobs(tenant: JobsTenant): TenantJobs {
       ),
   })
 }
+
+function checkModel(change: JobChange, sources: Sources): JobFault | undefined {
+  const pinned = pinnedModel(change)
+  if (!('id' in pinned) || pinned.id === undefined || isKnown(pinned.id, sources)) return undefined
+  return { kind: 'wrong', param: 'model', message: explainUnknownModel(pinned.id, sources) }
+}
+
+const isKnown = (id: string, sources: Sources): boolean =>
+  isVirtualModel(id) || resolveMixture(id, sources.settings) !== undefined || isKnownModel(id, sources)
 
 type TargetContext = ResolveContext & {
   readonly hasSession: (authority: Authority, sessionId: string) => Promise<boolean>

@@ -3,7 +3,7 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { get, type Page, path as pathOf } from '../../../api/client.ts'
 import { can } from '../../../api/me.ts'
-import { mention } from '../../../model/completion.ts'
+import { refer } from '../../../model/completion.ts'
 import { extensionOf, nameOf } from '../../../model/workspace-files.ts'
 import { listVersions } from '../../../model/versions.ts'
 import { Diff } from '../../../markdown/diff.tsx'
@@ -141,7 +141,7 @@ function Tools({ file: { session, path }, view, content: { data }, hasChanges, o
   ]
   const change = () => {
     closeIfCovering()
-    suggest([mention(path), readDraft(session)].join(' '))
+    suggest([refer(path), readDraft(session)].join(' '))
   }
   const type = extensionOf(path).toUpperCase() || t('file')
   return (
