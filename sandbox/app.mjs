@@ -17,8 +17,6 @@ import { openWorkspaces } from './workspaces.mjs'
 export const protocol = 1
 /** Bytes that are buffered for a slow client; beyond that its command is killed. */
 const maxBufferedBytes = 32 * 1024 * 1024
-/** Interval of the disk checks of workspaces with running jobs. */
-const measureIntervalMs = 3_000
 
 export function createApp({ root, token, sandbox, limits, version }) {
   const workspaces = openWorkspaces(root, limits, (name, command) => own.run(name, command))
@@ -50,7 +48,7 @@ export function createApp({ root, token, sandbox, limits, version }) {
   // Also removes groups that an earlier server left.
   sandbox.cgroups?.sweep()
   const sweepTimer = setInterval(() => sandbox.cgroups?.sweep(), 60_000)
-  const measureTimer = setTimeout(checkDisks, measureIntervalMs)
+  const measureTimer = setTimeout(checkDisks, limits.MEASURE_MS)
   async function checkDisks() {
     await parts.jobs.killOverLimit().catch((error) => console.error(error))
     measureTimer.refresh()

@@ -4,7 +4,7 @@
 import { spawn } from 'node:child_process'
 import { absolute, checkEnvironment, commandLine, noDirectoryCode, parseReport } from './command.mjs'
 import { truncateOutput } from './truncate-output.mjs'
-import { requestDefaults } from './limits.mjs'
+import { maxMeasureAge, requestDefaults } from './limits.mjs'
 import { ProtocolError } from './protocol-error.mjs'
 
 const maxReportBytes = 1024 * 1024
@@ -61,7 +61,7 @@ async function runCommand(task) {
     stdio: ['pipe', 'pipe', 'pipe', 'pipe', 'pipe', 'pipe'],
   })
   const streams = connectPipes(child, { request, bubblewrapOptions: line.options, maxOutput, emit })
-  const ending = waitForEnd(child, { ms, signal, overDisk: () => isOverDisk(task) })
+  const ending = waitForEnd(child, { ms, signal, measureMs: limits.MEASURE_MS, overDisk: () => isOverDisk(task) })
   emit({ t: 'start' })
   if (isFull) emit({ t: 'err', d: fullNote(usedBefore, limits) })
   const beat = setInterval(() => emit({ t: 'beat' }), beatIntervalMs)
@@ -115,7 +115,7 @@ function connectPipes(child, { request, bubblewrapOptions, maxOutput, emit }) {
 }
 
 /** Waits for the end of the process, and kills it on timeout, full disk or disconnect. */
-function waitForEnd(child, { ms, signal, overDisk }) {
+function waitForEnd(child, { ms, signal, measureMs, overDisk }) {
   return new Promise((resolve, reject) => {
     let killed
     const kill = (reason) => {
@@ -123,7 +123,7 @@ function waitForEnd(child, { ms, signal, overDisk }) {
       killGroup(child.pid)
     }
     const timer = setTimeout(() => kill('time'), ms)
-    const disk = setInterval(() => void overDisk().then((full) => full && kill('disk')), 3_000)
+    const disk = setInterval(() => void overDisk().then((full) => full && kill('disk')), measureMs)
     const onAbort = () => kill('client')
     const clear = () => {
       clearTimeout(timer)
@@ -159,7 +159,7 @@ export function killGroup(pid) {
 /** A command that frees space begins above the limit. Names of empty files take space too. */
 async function isOverDisk({ workspace, workspaces, limits, usedBefore }) {
   const allowed = Math.max(limits.DISK_BYTES, usedBefore + maxNamesBytes)
-  return (await workspaces.usedBytes(workspace, 2_500)) > allowed
+  return (await workspaces.usedBytes(workspace, maxMeasureAge(limits))) > allowed
 }
 
 const fullNote = (used, { DISK_BYTES }) =>

@@ -8,7 +8,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { absolute, checkEnvironment, commandLine } from './command.mjs'
 import { bounded, killGroup } from './exec.mjs'
-import { requestDefaults } from './limits.mjs'
+import { maxMeasureAge, requestDefaults } from './limits.mjs'
 import { fromFileSystemError, ProtocolError } from './protocol-error.mjs'
 
 const supervisor = fileURLToPath(new URL('job.sh', import.meta.url))
@@ -18,7 +18,6 @@ const maxEnded = 100
 const maxOutputBytes = 1024 * 1024
 const maxInputChars = 1024 * 1024
 const timeoutMs = 5_000
-const measureMaxAgeMs = 2_500
 
 const pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms))
 const textOf = (path) =>
@@ -197,7 +196,7 @@ export function openJobs({ workspaces, sandbox, limits, tenants, slots }) {
       const running = (await list(workspace)).filter(({ state }) => state.at === 'running')
       if (running.length === 0) continue
       busy.add(name)
-      if ((await workspaces.usedBytes(workspace, measureMaxAgeMs)) <= limits.DISK_BYTES) continue
+      if ((await workspaces.usedBytes(workspace, maxMeasureAge(limits))) <= limits.DISK_BYTES) continue
       for (const { id } of running) {
         await setReason(folderOf(workspace, id), 'disk')
         await kill(name, id)

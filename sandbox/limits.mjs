@@ -19,6 +19,8 @@ export const defaults = {
   EXEC_MS: 3_600_000,
   /** Maximum timeout of a job. */
   JOB_MS: 86_400_000,
+  /** Interval in which the disk of a workspace is measured while a command or a job runs there. */
+  MEASURE_MS: 3_000,
   /** Timeout of a search. */
   SEARCH_MS: 20_000,
   /** Maximum output of each stream of a command; more is truncated. */
@@ -44,6 +46,9 @@ export const defaults = {
   /** Maximum size of a JSON request. */
   BODY_BYTES: 8 * MiB,
 }
+
+/** A measured size is used again for less than the interval, so that each measurement is a new one. */
+export const maxMeasureAge = ({ MEASURE_MS }) => Math.floor((MEASURE_MS * 5) / 6)
 
 /** Values for requests without them. */
 export const requestDefaults = { execMs: 60_000, jobMs: 3_600_000, outputBytes: 256 * 1024 }

@@ -1,6 +1,6 @@
 /** Defines the conformance tests that every execution backend runs. Its capabilities select the tests. */
 
-import { describe, expect, it } from 'vitest'
+import { afterAll, describe, expect, it } from 'vitest'
 import { shellPolicy } from '#agent/shell-policy/shell-policy.ts'
 import type { ExecutionBackend, Jobs, CommandState } from '#agent/core/backend.ts'
 import readFile from '#tools/file/read-file.tool.ts'
@@ -10,6 +10,15 @@ import { renderScreen, withPty } from '#tools/terminal/pty-command.ts'
 
 export type WithBackend = (work: (backend: ExecutionBackend) => Promise<void>) => Promise<void>
 
+/** Opens one backend for all cases of a file, whose names differ: opening a host takes longer than most cases. */
+export function onOne(
+  open: () => Promise<{ readonly backend: ExecutionBackend; readonly close: () => unknown }>,
+): WithBackend {
+  let opened: ReturnType<typeof open> | undefined
+  afterAll(async () => (await opened)?.close())
+  return async (work) => work((await (opened ??= open())).backend)
+}
+
 const bytes = (text: string) => new TextEncoder().encode(text)
 const text = (content: Uint8Array | undefined) => content && new TextDecoder().decode(content)
 const T = { timeoutMs: 10_000 }
@@ -17,16 +26,17 @@ const T = { timeoutMs: 10_000 }
 /** 80 bytes. */
 const line = `${'0123456789abcde '.repeat(5).slice(0, 79)}\n`
 
-/** Runs a command as the model does. */
-function runTerminal(backend: ExecutionBackend, command: string) {
+/** Runs commands one after the other as the model does. */
+function openTerminal(backend: ExecutionBackend) {
   let shell = { cwd: backend.capabilities.root, env: {} }
   const state = {
     read: () => shell,
     write: (next: typeof shell) => void (shell = next),
     policy: async () => shellPolicy,
   }
-  return call(terminal, { command }, { backend, shell: state })
+  return (command: string) => call(terminal, { command }, { backend, shell: state })
 }
+const runTerminal = (backend: ExecutionBackend, command: string) => openTerminal(backend)(command)
 
 /** Reads the file with the output of a command page by page. */
 async function runAndRead(backend: ExecutionBackend, command: string) {
@@ -87,6 +97,19 @@ export function conforms(name: string, withBackend: WithBackend, cases: Cases = 
       })
       expect(await backend.exec('set -e; cd /tmp; false; cd /', T)).toMatchObject({ exitCode: 1, cwd: '/tmp' })
     })
+
+    onTransport(
+      'goes on in a directory outside of the workspace, and in the workspace when that is gone',
+      async (backend) => {
+        // Hosts of tests share the folder of this machine.
+        const [run, gone] = [openTerminal(backend), `/tmp/gone-${crypto.randomUUID()}`]
+        expect((await run('cd /; pwd')).result).toMatchObject({ output: '/', cwd: '/' })
+        expect((await run('pwd')).result).toMatchObject({ output: '/', cwd: '/' })
+        await run(`mkdir -p ${gone}/a; cd ${gone}/a`)
+        expect((await run(`rm -r ${gone}`)).result).toMatchObject({ exit_code: 0 })
+        expect((await run('pwd')).result).toMatchObject({ output: backend.capabilities.root })
+      },
+    )
 
     onTransport('passes standard input through', async (backend) => {
       expect((await backend.exec('cat | tr a-z A-Z', { ...T, stdin: 'übel\n' })).stdout).toBe('üBEL\n')

@@ -41,8 +41,8 @@ export async function startSandbox({ args = [], env = {}, root, isUser = false }
     said: () => said,
     kill,
     async stop() {
-      const names = (await call(url, '/v1/health', { method: 'GET' })).status === 200 ? workspacesUsed : []
-      for (const name of names) await call(url, `/v1/w/${name}`, { method: 'DELETE' })
+      const names = workspacesUsed.filter((name) => existsSync(join(folder, name)))
+      await Promise.all(names.map((name) => call(url, `/v1/w/${name}`, { method: 'DELETE' })))
       await kill()
       rmSync(folder, { recursive: true, force: true, maxRetries: 5 })
     },

@@ -30,12 +30,19 @@ export type BoxOptions = Pick<CopyOptions, 'bucket' | 'record' | 'logError' | 't
   readonly rescue?: ContainerHost
   readonly now: () => number
   readonly runInBackground: (work: Promise<unknown>) => void
+  /** Stores since when the container is idle, because the platform removes idle objects from memory. */
+  readonly idle: IdleRecord
   readonly root?: string
   /** The folder of our own files. */
   readonly state?: string
   /** For tests. */
   readonly silenceMs?: number
   readonly retryMs?: number
+}
+
+export type IdleRecord = {
+  readonly get: () => Promise<number | undefined>
+  readonly put: (since: number | undefined) => Promise<unknown>
 }
 
 /** A container that answers nothing for this time is replaced. Starts take up to 45 s when many containers start. */
@@ -74,10 +81,11 @@ export class ContainerBox implements SandboxPort {
   /** The last time that the container answered. */
   #reachedAt: number | undefined
   #reaching: Promise<SandboxFailure | undefined> | undefined
-  #usedAt: number
+  /** Undefined until the container is used through this object. */
+  #usedAt: number | undefined
   #savedAt: number
-  /** Something has run since the last copy, as far as this object knows. */
-  #isChanged = true
+  /** Something has run since the last copy. Undefined when only an earlier object knows. */
+  #isChanged: boolean | undefined
   /** The first save in a row that failed. */
   #unsavedSince: number | undefined
   #toldUnsavedAt: number | undefined
@@ -96,7 +104,7 @@ export class ContainerBox implements SandboxPort {
     this.#options = options
     const { root = '/workspace', state = stateBeside(root), host, now } = options
     this.#state = state
-    this.#savedAt = this.#usedAt = now()
+    this.#savedAt = now()
     this.#copies = new WorkspaceCopies({ ...options, folders: { state, root }, files: this.#filesOf(host) })
   }
 
@@ -153,20 +161,30 @@ export class ContainerBox implements SandboxPort {
    * Decides whether the container stays awake. Called at regular times, or when the platform says that it is idle. While
    * something runs it stays awake; before sleep its files are saved, and it does not sleep while they cannot be.
    */
-  async rest(isIdle = this.#options.now() - this.#usedAt >= sleepAfterMs): Promise<'awake' | 'asleep'> {
+  async rest(isExpired = false): Promise<'awake' | 'asleep'> {
     const { host } = this.#options
     if (!host.isRunning()) return 'asleep'
     const isNeeded = this.#active > 0 || (await this.#hasRunningJob())
-    this.#isChanged ||= isNeeded
-    if (!isNeeded && (await this.#saveAtRest(isIdle)) && isIdle && this.#active === 0) return 'asleep'
+    if (isNeeded) this.#isChanged = true
+    const idleMs = isExpired ? sleepAfterMs : await this.#measureIdle()
+    const isIdle = idleMs >= sleepAfterMs
+    if (!isNeeded && (await this.#saveAtRest(idleMs)) && isIdle && this.#active === 0) return 'asleep'
     await host.keepAwake?.()
     return 'awake'
   }
 
+  async #measureIdle(): Promise<number> {
+    const { now, idle } = this.#options
+    if (this.#usedAt !== undefined) return now() - this.#usedAt
+    const since = await idle.get()
+    if (since === undefined) await idle.put(now())
+    return now() - (since ?? now())
+  }
+
   /** False when the files could not be saved, which is tried again for some time. */
-  async #saveAtRest(isIdle: boolean): Promise<boolean> {
+  async #saveAtRest(idleMs: number): Promise<boolean> {
     const { now } = this.#options
-    if (!this.#isChanged || (!isIdle && now() - this.#usedAt < saveAfterMs)) return true
+    if (idleMs < saveAfterMs || !(this.#isChanged ??= await this.#copies.areOld())) return true
     const outcome = await this.save()
     return outcome !== 'failed' || now() - (this.#unsavedSince ?? now()) >= maxUnsavedMs
   }
@@ -391,8 +409,9 @@ export class ContainerBox implements SandboxPort {
   }
 
   async #use<T>(work: () => Promise<T>): Promise<SandboxResult<T>> {
-    const { now } = this.#options
+    const { now, idle } = this.#options
     this.#active++
+    if (this.#usedAt === undefined) await idle.put(undefined)
     this.#isChanged = true
     this.#usedAt = now()
     const result = await toResult(work).finally(() => this.#active--)
@@ -443,7 +462,7 @@ type RunOptions = {
  */
 function runToFile({ state, file, script, obsolete }: RunOptions): string {
   const cleanUp = obsolete.length ? `${removeFolders(obsolete)}\n` : ''
-  return `cd /; ${cleanUp}${inMemory}F=${quote(file)}; [ -d ${quote(state)} ] || rm -f ${quote(state)}; mkdir -p -m 700 ${quote(state)}
+  return `cd /; ${cleanUp}${inMemory}F=${quote(file)}; [ -d ${quote(state)} ] || { rm -f ${quote(state)}; mkdir -p -m 700 ${quote(state)}; }
 inMemory "$F" || mkdir "$F" || exit ${claimedCode}
 (
 ${script}
@@ -468,7 +487,8 @@ ${printFrom(state, file, 0)}`
 /** Prints the header and the bytes behind the first ones, or `gone` in a container that has not run the script. */
 const printFrom = (state: string, file: string, skipped: number): string =>
   `F=${quote(file)}; [ -e "$F/out" ] || { echo gone; exit 0; }
-echo "$(stat -c %s "$F/out") $(cat "$F/code" 2>/dev/null || echo -) $(cat ${quote(state)}/boot 2>/dev/null || echo -)"; tail -c +${skipped + 1} "$F/out"`
+c=; b=; { read -r c < "$F/code"; read -r b < ${quote(state)}/boot; } 2>/dev/null
+echo "$(stat -c %s "$F/out") \${c:--} \${b:--}"; tail -c +${skipped + 1} "$F/out"`
 
 type Piece = {
   readonly size: number

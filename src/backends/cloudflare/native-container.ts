@@ -72,15 +72,16 @@ export function nativeContainer(options: NativeContainerOptions): ContainerHost 
     applyEgress: processes.applyEgress,
     async exec(script, timeoutMs) {
       await processes.trust()
+      // Without `--norc` bash runs `.bashrc` of a command's user when its input is a socket.
       // The header of the output has the exit code and the size, so that the platform's slower report is not needed.
-      const { stdout } = await run(['bash', '-c', `${homeStatement}\n${script}`], timeoutMs)
+      const { stdout } = await run(['bash', '--norc', '-c', `${homeStatement}\n${script}`], timeoutMs)
       return { stdout: new TextDecoder().decode(stdout) }
     },
     async readFile(path) {
       // A pipe would block, and a device may never end.
       // A file that grows is read up to the size that it had.
       const script = `[ -f "$0" ] || exit ${missingCode}; s=$(stat -L -c %s -- "$0") && echo "$s" && exec head -c "$s" -- "$0"`
-      const { ended, stdout } = await run(['bash', '-c', script, path], fileTimeoutMs)
+      const { ended, stdout } = await run(['bash', '--norc', '-c', script, path], fileTimeoutMs)
       const exitCode = await ended
       if (exitCode === missingCode) throw fileFailure('FILE_NOT_FOUND', `There is no regular file ${path}.`)
       const end = stdout.indexOf(10)
@@ -89,7 +90,7 @@ export function nativeContainer(options: NativeContainerOptions): ContainerHost 
     },
     async writeFile(path, bytes) {
       const script = `cat > "$0" && exit; [ -f "$0" ] && [ -w "$0" ] && exit ${fullDiskCode}; exit 1`
-      const { ended } = await run(['bash', '-c', script, path], fileTimeoutMs, new Blob([bytes]).stream())
+      const { ended } = await run(['bash', '--norc', '-c', script, path], fileTimeoutMs, new Blob([bytes]).stream())
       const exitCode = await ended
       if (exitCode === fullDiskCode) throw fileFailure('NO_SPACE', `The disk is full: ${path} was not written.`)
       if (exitCode !== 0) throw fileFailure('PERMISSION_DENIED', `The file ${path} cannot be written.`)
@@ -154,7 +155,7 @@ function openProcesses(options: NativeContainerOptions) {
     /** Once for each container. */
     async trust() {
       if (!egress || (isTrusted && container.running)) return
-      await run(['bash', '-c', trustScript(certificates)], fileTimeoutMs)
+      await run(['bash', '--norc', '-c', trustScript(certificates)], fileTimeoutMs)
       isTrusted = true
     },
   }

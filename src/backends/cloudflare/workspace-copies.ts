@@ -93,6 +93,18 @@ export class WorkspaceCopies {
     return 'lost'
   }
 
+  /** Whether something has changed since the newest copy, as far as the container tells. */
+  async areOld(): Promise<boolean> {
+    const { files, folders } = this.#options
+    const { copies } = await this.#read()
+    // One that a job has moved is found when it is saved.
+    const script = `[ -d ${quote(folders.root)} ] || exit 0\n${judgeWorkspace(folders, copies[0]?.at ?? '0')}`
+    return files.run(script, 60_000).then(
+      ({ output }) => output.trim() !== 'stale',
+      () => true,
+    )
+  }
+
   /** The time of the newest copy, in milliseconds since 1970. */
   async savedAt(): Promise<number | undefined> {
     const at = (await this.#read()).copies[0]?.at

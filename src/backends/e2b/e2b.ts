@@ -82,7 +82,7 @@ export function openE2b(options: E2bOptions): HostPort {
         'connect-protocol-version': '1',
         'connect-timeout-ms': String(timeoutMs),
       }
-      const body = encodeEnvelope({ process: { cmd: '/bin/bash', args: ['-c', script], envs: {} } })
+      const body = encodeEnvelope({ process: { cmd: '/bin/bash', args: ['--norc', '-c', script], envs: {} } })
       return readProcess(
         await requestEnvd('POST', '/process.Process/Start', { body, headers, timeoutMs: timeoutMs + graceMs }),
       )

@@ -99,11 +99,11 @@ export function openDaytona(options: DaytonaOptions): HostPort {
 
 /**
  * Encodes the script in base64, so that it works with any quoting rules of the API. Standard error is discarded, because
- * the API would mix it with the output.
+ * the API would mix it with the output. Without `--norc` bash runs `.bashrc` when its input is a socket.
  */
 function wrapScript(script: string): string {
   const bytes = new TextEncoder().encode(script)
   let text = ''
   for (const byte of bytes) text += String.fromCharCode(byte)
-  return `bash -c 'exec 2>/dev/null; eval "$(echo ${btoa(text)} | base64 -d)"'`
+  return `bash --norc -c 'exec 2>/dev/null; eval "$(echo ${btoa(text)} | base64 -d)"'`
 }

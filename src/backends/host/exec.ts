@@ -125,7 +125,7 @@ const unknownOutcome = (): BackendError =>
     'Look at the files it should change before you run it again.',
   )
 
-/** Parses the lines of `runCommand`: four numbers, three lines for each stream, last directory, variables. */
+/** Parses the lines of `runCommand`: four numbers, three lines for each stream, last directory and variables, those before. */
 function parseOutput(
   output: string,
   { cwd, env, timeoutMs }: { readonly cwd: string; readonly env: ExecResult['env']; readonly timeoutMs: number },
@@ -133,7 +133,8 @@ function parseOutput(
   if (!isComplete(output)) throw unknownOutcome()
   const [head = '', ...rest] = output.split('\n')
   const [code, ms, outSize, errSize] = head.split(' ').map(Number) as [number, number, number, number]
-  const [end, after, before] = rest.slice(6).map(decodeText) as [string, string, string]
+  const [last, before] = rest.slice(6).map(decodeText) as [string, string]
+  const [end, after] = splitFirstLine(last)
   if (code === noDirectoryCode && before === '')
     throw new BackendError('invalid', `No such directory: ${cwd}`, 'Create it first, or omit the directory.')
   // A command that exits, with any code, has written its directory; one whose shell was killed has not.
@@ -147,7 +148,7 @@ function parseOutput(
     truncated: omitted !== undefined,
     omitted,
     timedOut: cause === 'timeout',
-    cwd: end.replace(/\n$/, '') || cwd,
+    cwd: end || cwd,
     env: changedVariables(parseVariables(before), parseVariables(after)),
     unset: hasAllVariables(end, after) ? unsetVariables(env, parseVariables(after)) : [],
     ms,
@@ -156,7 +157,12 @@ function parseOutput(
 
 /** Whether the script has printed all its lines. */
 const isComplete = (output: string): boolean =>
-  /^\d+ \d+ \d+ \d+( full)?\n/.test(output) && output.split('\n').length > 10
+  /^\d+ \d+ \d+ \d+( full)?\n/.test(output) && output.split('\n').length > 9
+
+function splitFirstLine(text: string): readonly [first: string, rest: string] {
+  const [first = '', ...lines] = text.split('\n')
+  return [first, lines.join('\n')]
+}
 
 const causeOfKill = (ms: number, timeoutMs: number) => (ms >= timeoutMs ? 'timeout' : 'kill')
 

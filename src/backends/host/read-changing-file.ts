@@ -15,23 +15,26 @@ export async function readChangingFile(
   measure: () => Promise<number | undefined>,
   read: () => Promise<Uint8Array>,
 ): Promise<Uint8Array | undefined> {
+  let hasChanged = false
   let size = await measure()
   for (let attempt = 1; attempt <= maxAttempts; attempt++) {
     if (size === undefined) return undefined
     if (size > maxFileBytes) throw tooLarge(size)
-    const result = await read().catch((error: unknown) => ({ error }))
-    const bytes = 'error' in result ? undefined : result
-    if (bytes && bytes.byteLength >= size) return bytes
+    const result = await read().catch((error: unknown) => ({ error, byteLength: -1 }))
+    const isRead = !('error' in result)
+    if (isRead && result.byteLength >= size) return result
     const now = await measure()
-    if (bytes && bytes.byteLength === now) return bytes
-    if (now === size) {
-      if ('error' in result) throw result.error
-      throw new BackendError('unavailable', `Only a part of ${path} arrived.`, 'Read it again.')
-    }
+    if (isRead && result.byteLength === now) return result
+    if (!isRead && now === size) throw result.error
+    // A file that is written again may have been empty meanwhile.
+    hasChanged ||= now !== size
     size = now
   }
-  throw changingError(path)
+  throw hasChanged ? changingError(path) : partError(path)
 }
+
+const partError = (path: string): BackendError =>
+  new BackendError('unavailable', `Only a part of ${path} arrived.`, 'Read it again.')
 
 export const changingError = (path: string): BackendError =>
   new BackendError(

@@ -29,11 +29,11 @@ const recreatedNote = (root: string) => `[The workspace ${root} was missing. It 
 
 export type ScriptRunner = ReturnType<typeof openScriptRunner>
 
-export function openScriptRunner({ port, root, memory, state = stateBeside(root) }: HostOptions) {
+export function openScriptRunner({ port, root, memory, state = stateBeside(root), temporary = '/tmp' }: HostOptions) {
   let preparing: Promise<void> | undefined
 
   async function run(script: string, timeoutMs = defaultTimeoutMs): Promise<ScriptResult> {
-    const guarded = requirePrepared({ state, root }, script)
+    const guarded = requirePrepared({ state, root, temporary }, script)
     for (let attempt = 1; attempt <= maxAttempts; attempt++) {
       const result = await port.run(guarded, timeoutMs)
       const { code, note } = result
@@ -75,7 +75,9 @@ export function openScriptRunner({ port, root, memory, state = stateBeside(root)
 
   /** Runs a script and decodes the base64 that it prints. */
   async function readBytes(script: string): Promise<Uint8Array> {
-    const { output } = await run(script)
+    const { code, output } = await run(script)
+    // A full disk or memory cuts the output. A list without its end would look like files that were removed.
+    if (code !== 0) throw incomplete()
     return decodeBase64Bytes(output.trim())
   }
 
@@ -99,6 +101,9 @@ function takeNotes(memory: HostMemory): string | undefined {
   memory.write(rest)
   return pending.join('\n')
 }
+
+const incomplete = (): BackendError =>
+  new BackendError('unavailable', 'The output of the host arrives incomplete.', 'Is there enough space on its disk?')
 
 const unprepared = (): BackendError =>
   new BackendError('unavailable', 'The host could not be prepared.', 'Try again later.')

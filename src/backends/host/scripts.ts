@@ -38,7 +38,7 @@ const keepSpare = (state: string): string =>
 
 /** Removes folders, and the memory that they link to. */
 export const removeFolders = (paths: readonly string[]): string =>
-  `for f in ${paths.map(quote).join(' ')}; do [ ! -L "$f" ] || rm -rf "$(readlink "$f")"; done; rm -rf ${paths.map(quote).join(' ')}`
+  `rm -rf ${paths.flatMap((path) => [path, memoryFolder + path.slice(path.lastIndexOf('/') + 1)].map(quote)).join(' ')}`
 
 /** Deletes what scripts have left in memory that ended with their object. */
 export const cleanMemory = `find ${memoryFolder.slice(0, memoryFolder.lastIndexOf('/'))} -maxdepth 1 -name '.talaria-*' -mmin +1440 -exec rm -rf {} + 2>/dev/null`
@@ -48,10 +48,15 @@ export const stateBeside = (root: string): string => `${root.slice(0, root.lastI
 
 /**
  * Runs the script only on a prepared host: on a new one the workspace may have to be restored first. A command may have taken
- * away the permissions of the workspace, in which no other command could start then.
+ * away the permissions of the workspace, in which no other command could start then, or removed the temporary folder, without
+ * which many programs fail.
  */
-export const requirePrepared = ({ state, root }: HostFolders, script: string): string =>
+export const requirePrepared = (
+  { state, root, temporary }: HostFolders & { readonly temporary: string },
+  script: string,
+): string =>
   `S=${quote(state)}; R=${quote(root)}
+[ -d ${quote(temporary)} ] || mkdir -m 1777 -- ${quote(temporary)} 2>/dev/null
 [ -e "$S/boot" ] || exit ${unpreparedCode}
 [ -d "$R" ] || exit ${noWorkspaceCode}
 { [ -r "$R" ] && [ -w "$R" ] && [ -x "$R" ]; } || chmod u+rwx "$R" 2>/dev/null
@@ -88,6 +93,9 @@ noteWorkspace; rm -f "$S/restored"; ${keepSpare('"$S"')}; :`
 export const returnedNote = (root: string, name: string): string =>
   `[The workspace ${root} had been moved to ${name}. Only ${root} is saved, so it was moved back; ${name} is a link to it.]`
 
+const replacedNote =
+  '[The workspace %s had been moved to %s, and another folder is in its place. Only %s is saved: move files back that are needed.]'
+
 /**
  * Follows the workspace while a command runs, by an open descriptor, which shows where it is now, and without a search that it
  * was removed. \`followEnd\` adds a note to the errors of the command.
@@ -96,7 +104,7 @@ const followWorkspace = `exec {g}<"$R"
 followEnd() { local m
 [ ! "$R" -ef /proc/self/fd/$g ] || return
 m=$(readlink /proc/self/fd/$g)
-if [ -d "$R" ]; then noteWorkspace
+if [ -d "$R" ]; then noteWorkspace; [ "$m" -ef /proc/self/fd/$g ] && [[ $m/ != "$(readlink -f -- "$R")"/* ]] && printf '${replacedNote}\\n' "$R" "$m" "$R" >> "$1"
 elif [ "$m" -ef /proc/self/fd/$g ] && m=$(returnWorkspace "$m") && [ -n "$m" ]; then printf '${returnedNote('%s', '%s')}\\n' "$R" "$m" "$R" "$m" >> "$1"
 else rm -f "$S/inode"; fi; } 2>/dev/null
 `
@@ -185,16 +193,20 @@ const startTimer = (at: string, timeoutMs: number): string =>
 /** A timer that kills ends before the script goes on. */
 const stopTimer = (at: string): string => `[ -e ${quote(at)}/late ] && wait $w; kill -KILL -- -$w 2>/dev/null`
 
+/** A longer list of variables is truncated. */
+const maxVariablesBytes = 256 * 1024
+
 /**
  * Runs a command to its end and prints lines: exit code, milliseconds and sizes of both streams; then of each stream
- * head and tail in base64 and, if it is truncated, its number of line ends; then in base64 the last working directory, and
- * the exported variables after and before. Output goes to files, so that a background child cannot block the call. It has a process
- * group of its own, which is killed at the end. A command that is killed takes everything with it that it started.
+ * head and tail in base64 and, if it is truncated, its number of line ends; then in base64 the last working directory with
+ * the exported variables, and the variables before. Output goes to files, so that a background child cannot block the
+ * call. It has a process group of its own, which is killed at the end. A command that is killed takes everything with it
+ * that it started. Each program that the script runs makes every command slower, so there are few.
  */
 export function runCommand({ at, command: text, cwd, exports, stdin, timeoutMs, maxOutput }: CommandScript): string {
   const inner = [
     markLimit(at),
-    `trap '__e=$?; { pwd -P; env -0; } > ${at}/end 2>/dev/null; exit $__e' EXIT`,
+    `trap '__e=$?; { pwd -P || echo; env -0; } > ${at}/end 2>/dev/null; exit $__e' EXIT`,
     exports,
     `cd -- ${quote(cwd)} 2>/dev/null || { trap - EXIT; exit ${noDirectoryCode}; }`,
     `env -0 > ${at}/begin`,
@@ -220,15 +232,16 @@ kill -KILL -- -$p 2>/dev/null
 [ $code != 137 ] || { [ -s "$D/end" ] && [ ! -e "$D/stop" ]; } || killScope ${scopeArguments(at)} KILL
 followEnd "$D/err"; canWrite last || f=' full'
 [ "$f" ] || ${keepSpare(quote(at.slice(0, at.lastIndexOf('/'))))}
-echo "$code $(( (\${EPOCHREALTIME/./} - t0) / 1000 )) $(stat -c %s "$D/out") $(stat -c %s "$D/err")$f"
-for f in out err; do
-  n=$(stat -c %s "$D/$f")
-  if [ "$n" -le ${maxOutput} ]; then base64 -w0 "$D/$f"; echo; echo; echo
-  else head -c ${half} "$D/$f" | base64 -w0; echo; tail -c ${maxOutput - half} "$D/$f" | base64 -w0; echo; wc -l < "$D/$f"; fi
-done
-head -n 1 "$D/end" 2>/dev/null | base64 -w0; echo
-{ tail -n +2 "$D/end" | head -c 262144; } 2>/dev/null | base64 -w0; echo
-head -c 262144 "$D/begin" 2>/dev/null | base64 -w0; echo
+e=$(( (\${EPOCHREALTIME/./} - t0) / 1000 )); s=($(stat -c %s "$D/out" "$D/err" "$D/end" "$D/begin"))
+echo "$code $e \${s[0]} \${s[1]}$f"
+printStream() {
+  if [ "$2" = 0 ]; then printf '\\n\\n\\n'
+  elif [ "$2" -le ${maxOutput} ]; then base64 -w0 "$D/$1"; printf '\\n\\n\\n'
+  else head -c ${half} "$D/$1" | base64 -w0; echo; tail -c ${maxOutput - half} "$D/$1" | base64 -w0; echo; wc -l < "$D/$1"; fi
+}
+printVariables() { if [ "\${2:-0}" -le ${maxVariablesBytes} ]; then base64 -w0 "$D/$1"; else head -c ${maxVariablesBytes} "$D/$1" | base64 -w0; fi 2>/dev/null; echo; }
+printStream out "\${s[0]}"; printStream err "\${s[1]}"
+printVariables end "\${s[2]}"; printVariables begin "\${s[3]}"
 ${removeFolders([at])}`
 }
 

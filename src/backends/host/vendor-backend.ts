@@ -50,12 +50,13 @@ export function vendorBackend<Kind extends keyof VendorOptions>(
   options: VendorOptions[Kind],
 ): PortableBackend {
   const vendor: Vendor<VendorOptions[Kind]> = vendors[kind]
-  const { root = vendor.root, languages = vendor.languages, memory, state, network = 'full' } = options
+  const { root = vendor.root, languages = vendor.languages, memory, state, temporary, network = 'full' } = options
   return hostBackend({
     kind,
     port: openWhenUsed(() => vendor.loadPort(options)),
     root,
     ...(state !== undefined && { state }),
+    ...(temporary !== undefined && { temporary }),
     network,
     languages,
     describe: `A private Linux host at ${vendor.name} with ${languages.join(', ')}; the workspace is ${root}. ${vendor.whenIdle}`,

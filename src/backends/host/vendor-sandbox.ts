@@ -17,6 +17,8 @@ export type HostVendorOptions = {
   readonly root?: string
   /** The folder for our own files on the host. */
   readonly state?: string
+  /** The second folder whose files belong to the session, `/tmp` by default. */
+  readonly temporary?: string
   readonly fetch?: typeof fetch
 }
 
@@ -58,11 +60,15 @@ export function openVendorSandbox<Connection>({ memory, create, wake }: VendorSa
   return { get, forget: () => (cached = undefined) }
 }
 
+/** Most sandboxes are ready after a few hundred milliseconds. */
+const [minPollMs, maxPollMs] = [50, 800]
+
 /** Polls until the condition is true, and throws after the timeout. */
 export async function pollUntil(isReady: () => Promise<boolean>, vendor: string, timeoutMs = 90_000): Promise<void> {
-  for (const deadline = Date.now() + timeoutMs; !(await isReady());) {
+  const deadline = Date.now() + timeoutMs
+  for (let waitMs = minPollMs; !(await isReady()); waitMs = Math.min(2 * waitMs, maxPollMs)) {
     if (Date.now() > deadline)
       throw new BackendError('unavailable', `The sandbox at ${vendor} does not become ready.`, 'Try again later.')
-    await new Promise((resolve) => setTimeout(resolve, 500))
+    await new Promise((resolve) => setTimeout(resolve, waitMs))
   }
 }

@@ -82,6 +82,7 @@ function createFiles(call: Send): Files {
   }
   return {
     async read(path) {
+      let hasChanged = false
       for (let attempt = 1; ; attempt++) {
         const response = await orMissing(
           await call('/files', { query: { path: resolvePath(path) }, timeoutMs: transferTimeoutMs }),
@@ -94,19 +95,15 @@ function createFiles(call: Send): Files {
         }
         const bytes = await readBytes(response).catch((error: unknown) => ({ error }))
         if (!('error' in bytes)) return bytes
-        // The server breaks off when the file has become shorter.
-        if ((await stat(path))?.size === size) throw bytes.error
-        if (attempt === maxReads) throw changingError(path)
+        // The server breaks off when the file has become shorter. It may have grown again since.
+        hasChanged ||= (await stat(path))?.size !== size
+        if (attempt === maxReads) throw hasChanged ? changingError(path) : bytes.error
       }
     },
     async write(path, bytes) {
       const body = bytes as Uint8Array<ArrayBuffer>
-      const request = {
-        method: 'PUT',
-        query: { path: resolvePath(path) },
-        body,
-        timeoutMs: transferTimeoutMs,
-      } as const
+      const query = { path: resolvePath(path) }
+      const request = { method: 'PUT', query, body, timeoutMs: transferTimeoutMs } as const
       return readJson(await requireFound(call('/files', request)))
     },
     stat,

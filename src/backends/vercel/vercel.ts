@@ -118,7 +118,7 @@ export function openVercel(options: VercelOptions): HostPort {
 
   return {
     async run(script, timeoutMs) {
-      const json = { command: '/bin/bash', args: ['-c', script], env: {}, wait: true, logs: true }
+      const json = { command: '/bin/bash', args: ['--norc', '-c', script], env: {}, wait: true, logs: true }
       return readCommandLog(await requestSession('/cmd', { json, timeoutMs: timeoutMs + graceMs }))
     },
     read: async (path) =>

@@ -15,6 +15,7 @@ import type { SaveOutcome, StoredCopies } from '#backends/cloudflare/workspace-c
 import { clock } from '#durable/platform/clock.ts'
 
 const copyKey = 'talaria:saved'
+const idleKey = 'talaria:idle'
 /** Only as a limit for an object that has crashed: the alarm renews it, and stops the container after ten idle minutes. */
 const inactivityMs = 10 * 60_000
 /** Time between two decisions about sleep. */
@@ -82,6 +83,10 @@ export function openBox(ctx: DurableObjectState<{}>, env: SandboxEnv, parts: Box
     record: {
       get: () => ctx.storage.get(copyKey),
       put: (copies: StoredCopies) => ctx.storage.put(copyKey, copies),
+    },
+    idle: {
+      get: () => ctx.storage.get<number>(idleKey),
+      put: (since) => (since === undefined ? ctx.storage.delete(idleKey) : ctx.storage.put(idleKey, since)),
     },
     now: clock.now,
     runInBackground: (work) => ctx.waitUntil(work),

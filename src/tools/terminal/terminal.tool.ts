@@ -2,7 +2,7 @@
 
 import * as z from 'zod'
 import type { Assessment } from '#agent/core/permission/approval.ts'
-import type { ExecResult, ExecutionBackend } from '#agent/core/backend.ts'
+import { BackendError, type ExecResult, type ExecutionBackend } from '#agent/core/backend.ts'
 import type { CallContext, Services, ShellState } from '#agent/core/tool.ts'
 import { defineTool } from '../define-tool.ts'
 import { fail, failWith } from '../tool-result.ts'
@@ -95,7 +95,7 @@ async function runCommand(request: Input, context: TerminalContext) {
   const { backend, shell, signal, reportProgress } = context
   const { command, timeout = defaultTimeoutSeconds, workdir } = request
   const state = shell.read()
-  const directory = await existingDirectory(backend, state.cwd)
+  const directory = await existingDirectory(backend, state.cwd, signal)
   const cwd = workdir === undefined ? directory : backend.resolve(workdir, directory)
   if (request.background) return startInBackground(toBackgroundRequest(request, cwd), context)
   const options = {
@@ -123,10 +123,20 @@ const mergeEnvironment = (before: ShellState['env'], { env, unset = [] }: ExecRe
   ...env,
 })
 
-/** The directory of the last command may have been removed since. */
-async function existingDirectory(backend: ExecutionBackend, cwd: string): Promise<string> {
-  const stat = await backend.files.stat(cwd)
-  return stat?.type === 'directory' ? cwd : backend.capabilities.root
+/** The directory of the last command may have been removed since. A host shows no files outside of the workspace. */
+async function existingDirectory(backend: ExecutionBackend, cwd: string, signal: AbortSignal): Promise<string> {
+  const { root } = backend.capabilities
+  const orRoot = (error: unknown) => {
+    if (error instanceof BackendError && error.code === 'invalid') return root
+    throw error
+  }
+  try {
+    const stat = await backend.files.stat(cwd)
+    return stat?.type === 'directory' ? cwd : root
+  } catch (error) {
+    orRoot(error)
+    return backend.exec(':', { cwd, env: {}, timeoutMs: 30_000, signal }).then(() => cwd, orRoot)
+  }
 }
 
 async function renderAnswer(

@@ -26,6 +26,7 @@ export function createWorld(engine = new StandInEngine()) {
     bucket: new StandInBucket(),
     stored: undefined as StoredCopies | { readonly id: string; readonly dir: string } | undefined,
     memory: {} as HostRecord,
+    idleSince: undefined as number | undefined,
     now: 0,
     errors: [] as string[],
     resets: 0,
@@ -118,6 +119,10 @@ function openBox(
     state: world.engine.state,
     bucket: bind(world.bucket, ofStorage) as unknown as CopyBucket,
     record: bind(record, ofStorage),
+    idle: {
+      get: async () => world.idleSince,
+      put: async (since) => void (world.idleSince = since),
+    },
     now: () => world.now + performance.now(),
     runInBackground: (work) => void background.push(work),
     logError: (event) => void world.errors.push(event),

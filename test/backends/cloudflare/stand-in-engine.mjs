@@ -60,7 +60,7 @@ export class StandInEngine {
     if (!existsSync(cwd)) throw new Error(`ENOENT: no such file or directory, posix_spawn '${program}'`)
     return spawn(program, words, {
       cwd,
-      env: { PATH: process.env.PATH, HOME: '/', ...env, [tagName]: this.#tag },
+      env: { PATH: process.env.PATH, HOME: this.inside('/'), ...env, [tagName]: this.#tag },
       stdio: [stdin, 'pipe', 'pipe'],
       ...(signal && { signal }),
     })

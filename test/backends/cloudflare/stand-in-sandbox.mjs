@@ -30,7 +30,7 @@ export class StandInSandbox {
   async execWithSessionToken(script, _session, { timeout, cwd = this.#engine.root }) {
     await this.#connect()
     return this.#interruptible(async () => {
-      const child = await this.#engine.spawn(['bash', '-c', script], { cwd }).catch((error) => {
+      const child = await this.#engine.spawn(['bash', '--norc', '-c', script], { cwd }).catch((error) => {
         throw fail('COMMAND_EXECUTION_ERROR', `Failed to execute command: ${error.message}`, { command: script })
       })
       const late = setTimeout(() => child.kill('SIGKILL'), timeout)
@@ -93,7 +93,9 @@ export class StandInSandbox {
 
   async writeFile(path, content) {
     await this.#connect()
-    await writeFile(path, Buffer.from(content, 'base64'))
+    await writeFile(path, Buffer.from(content, 'base64')).catch((error) => {
+      throw error.code === 'ENOSPC' ? fail('NO_SPACE', `No space left: ${path}`) : error
+    })
   }
 
   /** Output is cut while this runs. */

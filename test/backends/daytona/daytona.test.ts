@@ -2,7 +2,7 @@ import { vendorBackend } from '#backends/host/vendor-backend.ts'
 import { describe, expect, it } from 'vitest'
 import type { HostRecord } from '#backends/host/host-port.ts'
 import type { PortableBackend } from '#backends/portable-backend.ts'
-import { conforms } from '../conformance.ts'
+import { conforms, onOne } from '../conformance.ts'
 import { playDaytona, type Vendor, vendorCases } from '../host/vendors.mjs'
 
 const T = { timeoutMs: 10_000 }
@@ -13,7 +13,7 @@ type Rented = {
   readonly again: (key?: string) => PortableBackend
 }
 
-async function renting(work: (rented: Rented) => Promise<void>) {
+async function rent(): Promise<Rented> {
   const vendor = await playDaytona('key')
   const kept: { memory: HostRecord } = { memory: {} }
   const again = (key = 'key') =>
@@ -23,12 +23,22 @@ async function renting(work: (rented: Rented) => Promise<void>) {
       toolbox: `${vendor.url}/toolbox`,
       root: vendor.root,
       state: vendor.state,
+      temporary: vendor.temporary,
       memory: { read: () => kept.memory, write: (memory) => (kept.memory = memory) },
     })
-  await work({ backend: again(), vendor, again }).finally(vendor.stop)
+  return { backend: again(), vendor, again }
 }
 
-conforms('daytona, played', (work) => renting(({ backend }) => work(backend)), vendorCases)
+async function renting(work: (rented: Rented) => Promise<void>) {
+  const rented = await rent()
+  await work(rented).finally(rented.vendor.stop)
+}
+
+const onOneSandbox = onOne(async () => {
+  const { backend, vendor } = await rent()
+  return { backend, close: vendor.stop }
+})
+conforms('daytona, played', onOneSandbox, vendorCases)
 
 describe('a sandbox of Daytona', () => {
   it('is created once, found again, and deleted', () =>

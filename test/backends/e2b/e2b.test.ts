@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { encodeEnvelope, decodeEnvelopes } from '#backends/e2b/envelopes.ts'
 import type { HostRecord } from '#backends/host/host-port.ts'
 import type { PortableBackend } from '#backends/portable-backend.ts'
-import { conforms } from '../conformance.ts'
+import { conforms, onOne } from '../conformance.ts'
 import { playE2b, type Vendor, vendorCases } from '../host/vendors.mjs'
 
 const T = { timeoutMs: 10_000 }
@@ -14,7 +14,7 @@ type Rented = {
   readonly again: (key?: string) => PortableBackend
 }
 
-async function renting(work: (rented: Rented) => Promise<void>) {
+async function rent(): Promise<Rented> {
   const vendor = await playE2b('key')
   const kept: { memory: HostRecord } = { memory: {} }
   const again = (key = 'key') =>
@@ -24,12 +24,22 @@ async function renting(work: (rented: Rented) => Promise<void>) {
       envd: `${vendor.url}/envd/{id}`,
       root: vendor.root,
       state: vendor.state,
+      temporary: vendor.temporary,
       memory: { read: () => kept.memory, write: (memory) => (kept.memory = memory) },
     })
-  await work({ backend: again(), vendor, again }).finally(vendor.stop)
+  return { backend: again(), vendor, again }
 }
 
-conforms('e2b, played', (work) => renting(({ backend }) => work(backend)), vendorCases)
+async function renting(work: (rented: Rented) => Promise<void>) {
+  const rented = await rent()
+  await work(rented).finally(rented.vendor.stop)
+}
+
+const onOneSandbox = onOne(async () => {
+  const { backend, vendor } = await rent()
+  return { backend, close: vendor.stop }
+})
+conforms('e2b, played', onOneSandbox, vendorCases)
 
 describe('a sandbox of E2B', () => {
   it('is created once, found again, replaced when it is gone, and deleted', () =>

@@ -2,7 +2,7 @@ import { afterEach, describe, expect, it, vi } from 'vitest'
 import { hostBackend } from '#backends/host/host-backend.ts'
 import type { HostRecord, HostPort } from '#backends/host/host-port.ts'
 import { scopeVariable, stateBeside } from '#backends/host/scripts.ts'
-import { conforms } from '../conformance.ts'
+import { conforms, onOne } from '../conformance.ts'
 import { endsEscapes } from './escapes.ts'
 import { hasBubblewrap } from '../../sandbox/bubblewrap.mjs'
 import { createLocalHost, isPrivileged } from './local-host.mjs'
@@ -26,7 +26,7 @@ function open(
     kind: 'daytona',
     port: { ...host.port, ...change(host.port) },
     root: host.root,
-    temporary: host.root.replace(/workspace$/, 'tmp'),
+    temporary: host.temporary,
     state: host.state,
     network: 'full',
     languages: ['bash'],
@@ -44,7 +44,12 @@ async function ended(jobs: ReturnType<typeof open>['jobs'], id: string) {
   }
 }
 
-conforms('a host that only runs scripts', (work) => work(open().backend))
+const onOneHost = onOne(async () => {
+  const { backend, drop } = open()
+  drops.pop()
+  return { backend, close: drop }
+})
+conforms('a host that only runs scripts', onOneHost)
 
 it('a command leaves no timer that would keep its session in memory', async () => {
   const { backend } = open()
@@ -294,6 +299,12 @@ describe('a workspace that was removed', () => {
   })
 })
 
+it('a temporary folder that a command has removed is there for the next one', async () => {
+  const { backend, temporary } = open()
+  await backend.exec(`rm -rf ${temporary}`, T)
+  expect((await backend.exec(`stat -c %a ${temporary}`, T)).stdout).toBe('1777\n')
+})
+
 it('our own folder lies beside the workspace, out of reach of what empties it or /tmp', () => {
   expect(['/workspace', '/home/user/workspace'].map(stateBeside)).toEqual(['/.talaria', '/home/user/.talaria'])
 })
@@ -391,6 +402,18 @@ describe('the tree of a host', () => {
     expect(files.every(({ path }) => path.length === root.length + deep.length + 202)).toBe(true)
   })
 
+  it('that arrives in part, because it has no space on the host, is an error', async () => {
+    const { backend } = open((port) => ({
+      run: async (script, ms) => {
+        const ran = await port.run(script, ms)
+        return script.includes('%T@') ? { code: 1, output: ran.output.slice(0, 16) } : ran
+      },
+    }))
+    await backend.exec('touch a b', T)
+    await expect(backend.tree()).rejects.toMatchObject({ code: 'unavailable' })
+    await expect(backend.files.stat('b')).rejects.toMatchObject({ code: 'unavailable' })
+  })
+
   it('has each name of a file, which is a file in its archive', async () => {
     const { backend, root } = open()
     await backend.exec('echo one > a; ln a b', T)
@@ -408,8 +431,7 @@ it('a workspace that a command has locked stays within reach', async () => {
 
 describe('clearing a host', () => {
   it('removes everything of the session but our own files', async () => {
-    const { backend, root } = open()
-    const temporary = root.replace(/workspace$/, 'tmp')
+    const { backend, temporary } = open()
     await backend.exec(`mkdir -p ${temporary} d; touch ${temporary}/t d/f .hidden`, T)
     await backend.clear()
     expect(await backend.tree()).toEqual([])

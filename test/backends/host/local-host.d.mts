@@ -8,6 +8,7 @@ export function createLocalHost(options?: {
   readonly port: HostPort
   readonly root: string
   readonly state: string
+  readonly temporary: string
   /** Replaces this host by a new one. */
   readonly replace: () => Promise<void>
   readonly drop: () => void

@@ -14,7 +14,8 @@ export const isPrivileged = () => process.getuid() === 0
 
 export function createLocalHost({ isUser = false, hasMemoryGroup = false } = {}) {
   const folder = mkdtempSync(join(tmpdir(), 'talaria-host-'))
-  const root = join(folder, 'workspace')
+  const [root, temporary] = ['workspace', 'tmp'].map((name) => join(folder, name))
+  mkdirSync(temporary)
   const group = join(folder, 'group')
   if (hasMemoryGroup) {
     mkdirSync(group)
@@ -46,10 +47,11 @@ export function createLocalHost({ isUser = false, hasMemoryGroup = false } = {})
     port,
     root,
     state: join(folder, 'state'),
+    temporary,
     /** Replaces this host by a new one. */
     replace: async () => {
       await rm(folder, { recursive: true, force: true })
-      await mkdir(folder)
+      await mkdir(temporary, { recursive: true })
     },
     drop: () => rmSync(folder, { recursive: true, force: true, maxRetries: 3 }),
   }

@@ -18,6 +18,7 @@ it.each([
   ['has become shorter, and arrived so', [5, 3], [3], 3],
   ['is shorter again when it is read', [5, 4, 4], [2, 4], 4],
   ['becomes shorter while the host sends it', [5, 3], [new Error('cut'), 3], 3],
+  ['is empty while it is written again', [5, 5], [0, 5], 5],
   ['is gone', [undefined], [], undefined],
   ['goes away', [5, undefined], [new Error('missing')], undefined],
 ] as const)('a file that %s is read', async (_, sizes, reads, bytes) => {
@@ -33,7 +34,7 @@ it('a file that always changes is an error that says so', async () => {
 
 it('a host that fails, or sends only a part of a file that does not change, is to blame', async () => {
   await expect(play([5, 5], [new Error('broken')])).rejects.toThrow('broken')
-  await expect(play([5, 5], [2])).rejects.toMatchObject({
+  await expect(play([5, 5, 5, 5], [2, 2, 2])).rejects.toMatchObject({
     code: 'unavailable',
     message: 'Only a part of /w/a arrived.',
   })

@@ -2,6 +2,7 @@ export type Vendor = {
   readonly url: string
   readonly root: string
   readonly state: string
+  readonly temporary: string
   readonly asked: readonly string[]
   /** Hosts by id. */
   readonly known: Map<string, string>

@@ -103,7 +103,7 @@ export function playE2b(key) {
     if (rest[0] === 'files' && request.method === 'POST') return send(200, (await keep(path, request, body)) ?? [])
     if (rest[0] === 'files') return send(200, await readFile(path), 'application/octet-stream')
     const { process } = JSON.parse(body.subarray(5).toString())
-    const { code, output } = await host.port.run(process.args[1], 100_000)
+    const { code, output } = await host.port.run(process.args.at(-1), 100_000)
     const bytes = Buffer.from(output)
     const events = [{ start: { pid: 1 } }]
     for (let at = 0; at < bytes.length; at += 1_000)
@@ -155,7 +155,7 @@ export function playVercel(key) {
     if (path === 'fs/write') return send(200, await extracted(request, body, host))
     const { command, args, wait, logs } = JSON.parse(body.toString())
     if (command !== '/bin/bash' || !wait || !logs) return send(400, { error: { message: 'played for bash -c only' } })
-    const { code, output } = await host.port.run(args[1], 100_000)
+    const { code, output } = await host.port.run(args.at(-1), 100_000)
     const started = { id: 'cmd_1', name: command, args, cwd: '/', exitCode: null }
     const lines = [{ command: started }]
     for (let at = 0; at < output.length; at += 1_000)

@@ -174,8 +174,13 @@ describe('a file on a server', () => {
     expect(new TextDecoder().decode(await backend.files.read('a'))).toBe('new')
   })
 
+  it('that was shorter and has grown again is read again', async () => {
+    const { backend } = scripted(cut(9), statOf(9), whole('nine more'))
+    expect(new TextDecoder().decode(await backend.files.read('a'))).toBe('nine more')
+  })
+
   it('that always changes is an error that says so', async () => {
-    const { backend } = scripted(cut(9), statOf(8), cut(8), statOf(7), cut(7), statOf(6))
+    const { backend } = scripted(cut(9), statOf(8), cut(8), cut(7))
     await expect(backend.files.read('a')).rejects.toMatchObject({
       code: 'invalid',
       message: expect.stringContaining('changes while it is read'),
@@ -183,7 +188,7 @@ describe('a file on a server', () => {
   })
 
   it('that did not change, but whose connection broke, is a failure of the server', async () => {
-    const { backend } = scripted(cut(9), statOf(9))
+    const { backend } = scripted(cut(9), statOf(9), cut(9), statOf(9), cut(9), statOf(9))
     await expect(backend.files.read('a')).rejects.toMatchObject({ code: 'unavailable' })
   })
 })

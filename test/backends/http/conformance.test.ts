@@ -6,10 +6,12 @@ import { conforms } from '../conformance.ts'
 
 describe.skipIf(!hasBubblewrap)('the http backend against the reference server (needs bubblewrap)', () => {
   let server: SandboxServer
+  let backend: ReturnType<typeof httpBackend>
   beforeAll(async () => {
     server = await startSandbox()
+    backend = httpBackend({ url: server.url, token, workspace: newWorkspace() })
   })
   afterAll(() => server.stop())
 
-  conforms('http', (work) => work(httpBackend({ url: server.url, token, workspace: newWorkspace() })))
+  conforms('http', (work) => work(backend))
 })

@@ -4,7 +4,7 @@ import type { HostRecord } from '#backends/host/host-port.ts'
 import type { PortableBackend } from '#backends/portable-backend.ts'
 import { readCommandLog } from '#backends/vercel/follow.ts'
 import type { VercelOptions } from '#backends/vercel/vercel.ts'
-import { conforms } from '../conformance.ts'
+import { conforms, onOne } from '../conformance.ts'
 import { playVercel, type VercelVendor, vendorCases } from '../host/vendors.mjs'
 
 const T = { timeoutMs: 10_000 }
@@ -15,7 +15,7 @@ type Rented = {
   readonly again: (more?: Partial<VercelOptions>) => PortableBackend
 }
 
-async function renting(work: (rented: Rented) => Promise<void>) {
+async function rent(): Promise<Rented> {
   const vendor = await playVercel('key')
   const kept: { memory: HostRecord } = { memory: {} }
   const again = (more: Partial<VercelOptions> = {}) =>
@@ -26,13 +26,23 @@ async function renting(work: (rented: Rented) => Promise<void>) {
       api: vendor.url,
       root: vendor.root,
       state: vendor.state,
+      temporary: vendor.temporary,
       memory: { read: () => kept.memory, write: (memory) => (kept.memory = memory) },
       ...more,
     })
-  await work({ backend: again(), vendor, again }).finally(vendor.stop)
+  return { backend: again(), vendor, again }
 }
 
-conforms('vercel, played', (work) => renting(({ backend }) => work(backend)), vendorCases)
+async function renting(work: (rented: Rented) => Promise<void>) {
+  const rented = await rent()
+  await work(rented).finally(rented.vendor.stop)
+}
+
+const onOneSandbox = onOne(async () => {
+  const { backend, vendor } = await rent()
+  return { backend, close: vendor.stop }
+})
+conforms('vercel, played', onOneSandbox, vendorCases)
 
 describe('a sandbox of Vercel', () => {
   it('is created once, found again by its name, and deleted', () =>

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { ownerAuthority } from '#test/support/authority.ts'
+import { BackendError } from '#agent/core/backend.ts'
 import { createRedactor } from '#agent/core/secrets/redaction.ts'
 import { shellPolicy } from '#agent/shell-policy/shell-policy.ts'
 import type { ShellState } from '#agent/core/tool.ts'
@@ -54,6 +55,19 @@ describe('terminal', () => {
     const { run, backend } = setUp({}, { cwd: '/workspace/removed', env: {} })
     await run({ command: 'ls' })
     expect(backend.executed[0]?.cwd).toBe('/workspace')
+  })
+
+  it.each([
+    ['stays in a directory that the files do not show', undefined, '/usr/lib'],
+    ['starts in the workspace root when that is gone', 'invalid', '/workspace'],
+  ] as const)('%s', async (_, refusal, cwd) => {
+    const { backend, shell } = setUp({}, { cwd: '/usr/lib', env: { A: '1' } })
+    const outside = new BackendError('invalid', 'This is outside of the workspace.')
+    const files = { ...backend.files, stat: () => Promise.reject(outside) }
+    const exec: typeof backend.exec = (command, options) =>
+      refusal && options.cwd === '/usr/lib' ? Promise.reject(outside) : backend.exec(command, options)
+    const { failed } = await call(terminal, { command: 'ls' }, { backend: { ...backend, files, exec }, shell })
+    expect([failed, backend.executed.at(-1)]).toEqual([false, expect.objectContaining({ command: 'ls', cwd })])
   })
 
   it('reports a timeout as 124 with the output so far', async () => {

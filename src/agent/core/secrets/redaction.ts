@@ -166,8 +166,15 @@ const minChunkChars = 4
 
 /** Finds secrets that are wrapped over lines: base64 prints lines of 76 characters, xxd of 60, and options choose others. */
 function findWrapped(text: string, needles: readonly Needle[]): readonly SecretSpan[] {
-  return needles.length ? findWithout(text, needles, listWraps(text)) : []
+  if (!needles.length) return []
+  const spaced = needles.filter(({ text: needle }) => hasSpace.test(needle))
+  const ends = spaced.length ? [...text.matchAll(lineEnd)] : []
+  // The lines of a value with spaces do not look like parts of one word.
+  const between = ends.map(({ 0: end, index }): SecretSpan => [index, index + end.length])
+  return [...findWithout(text, needles, listWraps(text)), ...findWithout(text, spaced, between)]
 }
+
+const hasSpace = /[^!-~]/
 
 /** Lists the line ends at which a word may go on in the next line. */
 function listWraps(text: string): readonly SecretSpan[] {
@@ -190,7 +197,7 @@ function describeLine(line: string): Line {
   const tail = line.slice(-minWrappedChars)
   const space = /[^!-~][!-~]*$/.exec(tail)
   return {
-    isWord: line !== '' && !/[^!-~]/.test(line),
+    isWord: line !== '' && !hasSpace.test(line),
     isWordFirst: isWordCode(line.charCodeAt(0)),
     tailChars: space ? tail.length - space.index - 1 : tail.length,
   }
@@ -342,7 +349,7 @@ const authorizationOpening = /authorization["']?\s{0,3}[:=]\s{0,3}["']?(?:\w{1,6
 
 function createStream(find: (text: string) => readonly SecretSpan[], needles: readonly Needle[]): RedactionStream {
   /** Other needles are part of the last word, which is always kept. */
-  const spaced = needles.map(({ text }) => text).filter((text) => /[^!-~]/.test(text))
+  const spaced = needles.map(({ text }) => text).filter((text) => hasSpace.test(text))
   const begun = openBegunNeedles(needles)
   let held = ''
   /** The end of the shown text: a needle may begin there with fewer characters than are kept. */

@@ -241,6 +241,15 @@ describe('a secret in forms of other programs', () => {
       }
   })
 
+  it.each([4, 5, 8, 10, 20])('with spaces is masked over lines of %i characters, also in a stream', (width) => {
+    const output = `a\n${hard.replace(new RegExp(`.{${width}}(?=.)`, 'g'), '$&\n')}\nb c\n`
+    expect(all.redact(output)).toBe('a\n***\nb c\n')
+    for (let cut = 0; cut <= output.length; cut++) {
+      const stream = all.stream()
+      expect(stream.push(output.slice(0, cut)) + stream.push(output.slice(cut)) + stream.flush()).toBe('a\n***\nb c\n')
+    }
+  })
+
   it('is masked in a stream, wherever its pieces end', () => {
     const wrapped = btoa(`user:${secret}:x`).replace(/.{20}(?=.)/g, '$&\n')
     for (const output of [wrapped, shown['printf %q'][0], shown.base32[0]])
