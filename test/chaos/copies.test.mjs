@@ -83,7 +83,7 @@ async function contentOf(client) {
   })
   const memory = requireOk(await client.get('/api/memory')).memory.entries
   const jobs = requireOk(await client.get('/api/jobs?limit=100')).data.map(({ name }) => name)
-  const found = requireOk(await client.get('/api/search?q=content&limit=100')).data.length
+  const found = requireOk(await client.get('/api/search?q=content&limit=20')).data.length
   const all = await Promise.all(described)
   return { sessions: all.toSorted((a, b) => a.id.localeCompare(b.id)), memory, jobs, found }
 }
