@@ -2,8 +2,8 @@
 // --seed N]`: runs simulations of the turn machine with failures, hostile requests to every route, variants of destructive
 // commands, the long tests of the server, all rows of the tests of the page and of long tables,
 // all conformance cases of each vendor's backend, next runs of schedules against a brute-force search, documents in the dialects of messaging platforms, properties
-// with values that no run has tried, turns during deployments, tenants in several databases, an upgrade and a rollback, the crash matrix, and
-// random kills of a real server. Takes minutes. The last line is the sum.
+// with values that no run has tried, turns during deployments, tenants in several databases, an upgrade and a rollback, the crash matrix,
+// and random kills of a real server, of backups and of restores. Takes minutes. The last line is the sum.
 import { spawn } from 'node:child_process'
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -102,6 +102,13 @@ function fleetOfTenants(tenants) {
   return [{ name: 'tenants in several databases', env, args: ['--project', 'workerd', 'test/db/shards'] }]
 }
 
+/** Of a server with turns, and of backups and restores. */
+function randomKills(kills, seed) {
+  if (!Number(kills)) return []
+  const args = [...config, 'test/chaos/random.test.mjs', 'test/chaos/copies.test.mjs']
+  return [{ name: 'random kills', env: { KILLS: kills, SEED: seed }, args }]
+}
+
 async function chaos(numbers) {
   for (const [name, value] of Object.entries(numbers))
     if (typeof value === 'string' && !/^\d+$/.test(value))
@@ -155,9 +162,7 @@ async function chaos(numbers) {
     ...fleetOfTenants(numbers.tenants),
     { name: 'upgrade and rollback', env: {}, args: [...config, 'test/chaos/upgrade.test.mjs'] },
     { name: 'crash matrix', env: {}, args: [...config, 'test/chaos/kill.test.mjs', 'test/chaos/delivery.test.mjs'] },
-    ...(Number(kills)
-      ? [{ name: 'random kills', env: { KILLS: kills, SEED: seed }, args: [...config, 'test/chaos/random.test.mjs'] }]
-      : []),
+    ...randomKills(kills, seed),
   ]
   return runAll(parts)
 }

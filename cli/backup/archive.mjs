@@ -1,15 +1,20 @@
 /**
  * A backup of one tenant as a folder: a description, a list of entries and one sealed file for each. The list grows line by
- * line, so an interrupted backup goes on behind the last complete entry. Its last line authenticates the list.
+ * line, so an interrupted backup goes on behind the last complete entry. Its last line authenticates the list. Until then
+ * the files of the backup before stay, and it can be restored.
  */
 
-import { createHash } from 'node:crypto'
+import { createHash, randomBytes } from 'node:crypto'
 import {
+  closeSync,
   createWriteStream,
   existsSync,
+  fstatSync,
   mkdirSync,
+  openSync,
   readdirSync,
   readFileSync,
+  readSync,
   renameSync,
   rmSync,
   writeFileSync,
@@ -33,7 +38,11 @@ export function openArchive(folder, passphrase, { tenant, night } = {}) {
     mkdirSync(folder, { recursive: true, mode: 0o700 })
     const salt = newSalt()
     const check = authenticate(deriveKey(passphrase, { version: 1, salt }), format)
-    writeFileSync(file, `${JSON.stringify({ format, version: 1, tenant, salt, check }, null, 2)}\n`, { mode: 0o600 })
+    // Whole or not at all: without the salt the files cannot be opened.
+    writeFileSync(`${file}.part`, `${JSON.stringify({ format, version: 1, tenant, salt, check }, null, 2)}\n`, {
+      mode: 0o600,
+    })
+    renameSync(`${file}.part`, file)
   }
   const list = chooseList(folder, night)
   // The passphrase of an earlier night may have been another one.
@@ -49,6 +58,9 @@ export function openArchive(folder, passphrase, { tenant, night } = {}) {
 }
 
 const entriesFile = 'entries.jsonl'
+
+/** Whether the folder has a backup that `talaria backup` has made itself, and not a server. */
+export const hasOwnBackup = (folder) => existsSync(join(folder, entriesFile))
 
 function chooseList(folder, night) {
   const own = join(folder, entriesFile)
@@ -73,18 +85,16 @@ class Archive {
     this.#list = list
     this.tenant = tenant
     this.entries = new Map()
-    this.isComplete = false
+    /** The entries of the last complete backup. */
+    this.complete = undefined
     for (const line of readLines(this.#list)) this.#note(line)
   }
 
   #note(line) {
-    if (line.name !== 'end') {
-      this.isComplete = false
-      return void this.entries.set(line.name, line)
-    }
+    if (line.name !== 'end') return void this.entries.set(line.name, line)
     const wanted = new Set(line.names)
     for (const name of this.entries.keys()) if (!wanted.has(name)) this.entries.delete(name)
-    this.isComplete = line.mac === this.#mac(line.names)
+    this.complete = line.mac === this.#mac(line.names) ? new Map(this.entries) : undefined
   }
 
   /** Covers the hash of every entry. A list whose entries are not all there has none. */
@@ -95,7 +105,7 @@ class Archive {
 
   /** Seals the bytes under the name. `mark`: by which a later backup knows that nothing has changed. */
   async store(name, mark, bytes) {
-    const file = `${createHash('sha256').update(name).digest('hex').slice(0, 32)}.sealed`
+    const file = `${randomBytes(16).toString('hex')}.sealed`
     const path = join(this.#folder, file)
     const hash = createHash('sha256')
     let count = 0
@@ -120,23 +130,24 @@ class Archive {
     return entry?.mark === mark && existsSync(join(this.#folder, entry.file))
   }
 
-  /** Ends the backup with these entries. Others are of what no longer exists, and are removed. */
+  /** Ends the backup with these entries, and removes the files of others: of earlier backups and interrupted ones. */
   end(names) {
-    for (const [name, { file }] of this.entries)
-      if (!names.includes(name)) rmSync(join(this.#folder, file), { force: true })
     this.#append({ name: 'end', at: new Date().toISOString(), names, mac: this.#mac(names) })
+    const current = new Set([...this.entries.values()].map(({ file }) => file))
+    for (const name of readdirSync(this.#folder))
+      if (/\.(?:sealed|part)$/.test(name) && !current.has(name)) rmSync(join(this.#folder, name), { force: true })
   }
 
-  /** The bytes of an entry, checked. */
+  /** The bytes of an entry of the last complete backup, checked. */
   read(name) {
-    const { file, sha256 } = this.entries.get(name)
+    const { file, sha256 } = this.complete.get(name)
     const bytes = unseal(readFileSync(join(this.#folder, file)), this.#key, name)
     if (createHash('sha256').update(bytes).digest('hex') !== sha256) throw new Error(`${name} is not what was stored.`)
     return bytes
   }
 
   #append(line) {
-    writeFileSync(this.#list, `${JSON.stringify(line)}\n`, { flag: 'a', mode: 0o600 })
+    appendLine(this.#list, line)
     this.#note(line)
   }
 
@@ -147,9 +158,27 @@ class Archive {
     return {
       exists: existsSync(file),
       has: (name) => names.has(name),
-      add: (name) => writeFileSync(file, `${JSON.stringify({ name })}\n`, { flag: 'a', mode: 0o600 }),
+      add: (name) => appendLine(file, { name }),
       remove: () => rmSync(file, { force: true }),
     }
+  }
+}
+
+/** A line that was cut off by a crash gets an end, so that it does not spoil the next one. */
+function appendLine(file, line) {
+  const isCut = existsSync(file) && !endsLine(file)
+  writeFileSync(file, `${isCut ? '\n' : ''}${JSON.stringify(line)}\n`, { flag: 'a', mode: 0o600 })
+}
+
+/** Lists may be long, so only the last byte is read. */
+function endsLine(file) {
+  const handle = openSync(file, 'r')
+  try {
+    const { size } = fstatSync(handle)
+    const last = Buffer.alloc(1)
+    return size === 0 || (readSync(handle, last, 0, 1, size - 1) === 1 && last[0] === 0x0a)
+  } finally {
+    closeSync(handle)
   }
 }
 

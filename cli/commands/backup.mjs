@@ -4,7 +4,7 @@ import { createWriteStream, existsSync, mkdirSync, readFileSync, renameSync } fr
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
-import { openArchive } from '../backup/archive.mjs'
+import { hasOwnBackup, openArchive } from '../backup/archive.mjs'
 import { readPassphrase } from '../backup/passphrase.mjs'
 import { ApiError, createClient } from '../client.mjs'
 import { requireConfig } from '../config.mjs'
@@ -45,6 +45,8 @@ async function downloadNights(client, { folder, tenants, options }) {
 
 async function downloadNight(client, { folder, base, night }) {
   mkdirSync(folder, { recursive: true, mode: 0o700 })
+  // It has another description and key.
+  if (hasOwnBackup(folder)) throw new UsageError(`${folder} has a backup of this command. Choose another folder.`)
   const fetchFile = async (name) => {
     const answer = await client.fetch(`${base}/object?name=${name}`)
     if (!answer.ok) throw new ApiError(`${name}: the server answered ${answer.status}.`, { status: answer.status })

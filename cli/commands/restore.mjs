@@ -31,7 +31,7 @@ const describe = (id, { sessions, blobs, compared, differences }) =>
   `${id}: ${sessions} sessions, ${blobs} stored objects; ${compared} compared, ${differences.length} differ`
 
 async function restore(client, archive) {
-  if (!archive.isComplete)
+  if (!archive.complete)
     throw new UsageError(
       `The backup of ${archive.tenant.id} is not complete, or its list was changed. Run the backup again.`,
     )
@@ -41,7 +41,7 @@ async function restore(client, archive) {
   if (!journal.exists && (await client.get(`${base}/sessions?limit=1`)).data.length)
     throw new UsageError(`The tenant ${archive.tenant.id} has sessions. Restore into an empty one.`)
   const result = { sessions: 0, blobs: 0, compared: 0, differences: [] }
-  for (const name of inOrder([...archive.entries.keys()])) {
+  for (const name of inOrder([...archive.complete.keys()])) {
     const given = archive.read(name)
     const path = `${base}${pathOf(name)}`
     if (!journal.has(name)) await send(client, { name, path, given })

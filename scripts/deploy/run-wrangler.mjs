@@ -5,6 +5,7 @@ import { stripVTControlCharacters } from 'node:util'
 import { root } from '../lib/root.mjs'
 
 const entry = createRequire(import.meta.url).resolve('wrangler')
+const endWithCommand = new URL('end-with-command.mjs', import.meta.url).href
 const quiet = {
   WRANGLER_SEND_METRICS: 'false',
   WRANGLER_SEND_ERROR_REPORTS: 'false',
@@ -16,9 +17,9 @@ const quiet = {
 
 /** Rejects with the output if wrangler fails. The login of wrangler comes from the environment or from its own files. */
 export function runWrangler(args) {
-  const child = spawn(process.execPath, ['--no-warnings', entry, ...args], {
+  const child = spawn(process.execPath, ['--no-warnings', '--import', endWithCommand, entry, ...args], {
     cwd: root,
-    stdio: ['ignore', 'pipe', 'pipe'],
+    stdio: ['ignore', 'pipe', 'pipe', 'pipe'],
     env: { ...process.env, ...quiet },
   })
   let [output, printed] = ['', '']

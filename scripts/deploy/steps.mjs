@@ -50,8 +50,9 @@ async function findAccount(run) {
 }
 
 async function readLogin() {
-  const printed = await runWrangler(['auth', 'token', '--json']).catch(() => {
-    throw new Error('There is no login. Run `npx wrangler login`, or set CLOUDFLARE_API_TOKEN.')
+  const printed = await runWrangler(['auth', 'token', '--json']).catch((error) => {
+    const advice = 'There is no login. Run `npx wrangler login`, or set CLOUDFLARE_API_TOKEN.'
+    throw new Error(`${advice}\n${error.message}`, { cause: error })
   })
   const { type, token, key, email } = JSON.parse(printed)
   return type === 'api_key' ? { 'x-auth-key': key, 'x-auth-email': email } : { authorization: `Bearer ${token}` }

@@ -1,6 +1,6 @@
 import type { BuildResult, OutputFile } from 'esbuild'
 
-type Options = { readonly entry?: string; readonly minify?: boolean; readonly hasLoader?: boolean }
+type Options = { readonly entry?: string; readonly hasLoader?: boolean }
 type Bundle = BuildResult<{ metafile: true; write: false }> & { readonly outputFiles: OutputFile[] }
 
 export declare function bundleWorker(options?: Options): Promise<Bundle>

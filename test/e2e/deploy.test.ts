@@ -3,7 +3,7 @@
 import { existsSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { api, createAccount, deploy, deployed, folder, uploads } from './support/deployment.ts'
+import { api, createAccount, deploy, deployed, deployThroughKills, folder, uploads } from './support/deployment.ts'
 
 describe('npm run deploy', { timeout: 600_000 }, () => {
   it('deploys to an empty account with one command, and again with a key and a bucket more, without changing what exists', async () => {
@@ -48,9 +48,23 @@ describe('npm run deploy', { timeout: 600_000 }, () => {
     expect(existsSync(join(folder, '.deploy.vars'))).toBe(false)
   })
 
+  it('goes on where it was killed, with the first keys and one of each', async () => {
+    await createAccount()
+    const { code, output, killedAt, vars } = await deployThroughKills([], {
+      ends: 'command',
+      isDone: true,
+      at: (call, before) => before === 0 && ['POST /d1/database', 'PUT /workers/scripts/talaria'].includes(call),
+    })
+    expect(code, output).toBe(0)
+    expect([...killedAt]).toEqual(['POST /d1/database 0', 'PUT /workers/scripts/talaria 0'])
+    expect([api.databases.length, [...api.buckets.keys()]]).toEqual([1, ['talaria-blobs']])
+    expect([...api.workers.keys()]).toEqual(['talaria'])
+    expect([...vars].map((text) => text.includes(deployed().secrets['ENCRYPTION_KEY'] ?? 'none'))).toEqual([true])
+  })
+
   it('says how to sign in without a login', async () => {
     await createAccount()
-    const { code, output } = await deploy([], { CLOUDFLARE_API_TOKEN: '' })
+    const { code, output } = await deploy([], { env: { CLOUDFLARE_API_TOKEN: '' } })
     expect(code).toBe(1)
     expect(output).toMatch(/There is no login\. Run `npx wrangler login`/)
   })

@@ -2,9 +2,11 @@
 
 import { runInDurableObject } from 'cloudflare:test'
 import { afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
+import { enterIsolate, queueIsolates } from '#backends/isolate-queue.ts'
+import { SessionTenant } from '#durable/tenant/session-tenant.ts'
 import { objectOf } from '../durable/support/object.ts'
 import { calls, listTexts, model, type ModelRequest, type Reply, says } from '../support/scripted-model.ts'
-import { applyMigrations, call, type ErrorBody, newKey, newSession, newTenant } from './client.ts'
+import { applyMigrations, bindings, call, type ErrorBody, newKey, newSession, newTenant } from './client.ts'
 
 beforeAll(applyMigrations)
 afterEach(() => void vi.restoreAllMocks())
@@ -250,6 +252,25 @@ describe('what code can reach', () => {
     const answers = [(await ask()).read, (await ask()).read, (await ask()).read]
     expect(answers[0]).toContain('Paris')
     expect(answers.at(-1)).toMatch(/Paris|has spent its 0.015 USD/)
+  })
+
+  it('waits in the queue of its session, as other isolates do', async () => {
+    const { id } = await install(tool('return "one"'))
+    const loader = queueIsolates((bindings as unknown as { LOADER: WorkerLoader }).LOADER, 1)
+    const watchAccess = () => Promise.reject(new Error('is not asked'))
+    const tenant = new SessionTenant(bindings as unknown as Env, id, { watchAccess, loader })
+    await tenant.load()
+    const go = () => tenant.plugins?.tools[0]?.run({}, { signal: new AbortController().signal } as never, {})
+    const end = await enterIsolate(loader, 'another')
+    let isOver = false
+    const running = Promise.resolve(go()).finally(() => (isOver = true))
+    await scheduler.wait(300)
+    expect(isOver).toBe(false)
+    end?.()
+    expect(JSON.stringify(await running)).toContain('one')
+    const { tools } = tenant
+    await tenant.refresh()
+    expect(tenant.tools).toBe(tools)
   })
 
   it('ends with its time: a loop is stopped, and the next call gets a new isolate', async () => {

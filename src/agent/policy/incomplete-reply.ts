@@ -130,7 +130,7 @@ const empty: ReplyCheck = (turn, { reply, usage }, view) => {
 
 /** Matches a short message that ends with an announcement, such as "I will now look at the file." */
 const announcement =
-  /(?:^|[.!?:\n]\s{0,20})(?:(?:now|next|first|okay|ok|great|sure)[,!.]?\s+)?(?:i(?:'ll| will| am going to|'m going to)|let me|let's|ich werde|lass mich|je vais|voy a)\s[^.!?\n]{3,160}[.:…]*\s*$/i
+  /(?:^|[.!?:\n]\s{0,20})(?:(?:now|next|first|okay|ok|great|sure)[,!.]?\s+)?(?:i(?:'ll| will| am going to|'m going to)|let me|let's|ich werde|lass mich|je vais|voy a)\s[^.!?\n]{3,160}[.:\u2026]*\s*$/i
 /** Offers and questions are answers. */
 const offer = /\?\s*$|let me know|if you (?:want|like|need)|wait|when you|once you/i
 

@@ -217,7 +217,7 @@ const states: readonly (readonly [property: string, shown: (value: unknown) => s
 ]
 
 /** Chrome shows a dot for each character of a password. Their number is nobody's business either. */
-const isMasked = (text: string): boolean => /^[•●∙*]{1,1000}$/.test(text)
+const isMasked = (text: string): boolean => /^[\u2022\u25cf\u2219*]{1,1000}$/.test(text)
 
 function parseValue(node: AxNode): string {
   const value = textOf(node.value)

@@ -18,7 +18,7 @@ export const encodePlain = ({ text, spans }: MessageChunk): string =>
   writeLinkAddresses({ text, spans: [...spans] }).text
 
 const attribution =
-  /^(On|Am|Le|El|Il|Op|Den|W dniu) .{1,300}(wrote|schrieb|écrit|escribió|scritto|schreef|skrev|napisał\(a\)).{0,200}:$/
+  /^(On|Am|Le|El|Il|Op|Den|W dniu) .{1,300}(wrote|schrieb|écrit|escribió|scritto|schreef|skrev|napisa\u0142\(a\)).{0,200}:$/
 const divider =
   /^(-{2,10} ?(Original Message|Ursprüngliche Nachricht|Forwarded message|Weitergeleitete Nachricht) ?-{2,10}|_{20,100})$/
 
@@ -29,7 +29,7 @@ const subjectLabels =
   'Subject|Betreff|Objet|Asunto|Oggetto|Assunto|Onderwerp|Temat|Předmět|Predmet|Ämne|Emne|Aihe|Konu|Tárgy|Subiect|Θέμα|Тема|主题|主旨|件名|제목|נושא|الموضوع|Perihal|Subjek|Chủ đề|เรื่อง'
 const fromLine = new RegExp(`^\\*?(?:${fromLabels})\\*?\\s?[:：]\\*?\\s*\\S`)
 const subjectLine = new RegExp(`^\\*?(?:${subjectLabels})\\*?\\s?[:：]`)
-const headerLine = /^\*?[^\s:：*][^:：]{0,30}[:：]/
+const headerLine = /^\*?[^\s:\uff1a*][^:\uff1a]{0,30}[:\uff1a]/
 /** Between the sender and the subject are a date and addressees. */
 const maxHeaderLines = 7
 
@@ -81,7 +81,7 @@ const timeOfDay = /(?<!\p{Nd})\p{Nd}{1,2}[:.]\p{Nd}{2}(?!\p{Nd})/u
 
 /** In any language: a line with an address or a date, and a colon at its end. */
 const introducesQuote = (line: string): boolean =>
-  /[:：]$/.test(line) && /\p{Nd}/u.test(line) && (address.test(line) || (year.test(line) && timeOfDay.test(line)))
+  /[:\uff1a]$/.test(line) && /\p{Nd}/u.test(line) && (address.test(line) || (year.test(line) && timeOfDay.test(line)))
 
 const quoteFollows = (lines: readonly string[], at: number): boolean =>
   lines

@@ -113,11 +113,13 @@ async function parseThread(mail: Email, raw: Uint8Array) {
 const withSubject = (text: string, subject: string): string =>
   subject && !text.startsWith('/') ? `Subject: ${subject}\n\n${text}`.trim() : text
 
-/** Languages have their own words for a mail that is passed on. */
+/** Languages have their own words for a mail that is passed on; the last ones are Japanese, Chinese and Korean. */
 const forwardSubject =
-  /^\s*(?:\[[^\]]{1,40}\]\s*)?(?:fwd?|fw|wg|tr|rv|enc|i|vs|vb|vl|pd|doorst|ilt|továbbítva|転送|转发|轉寄|전달)\s?[:：]/i
+  /^\s*(?:\[[^\]]{1,40}\]\s*)?(?:fwd?|fw|wg|tr|rv|enc|i|vs|vb|vl|pd|doorst|ilt|továbbítva|\u8ee2\u9001|\u8f6c\u53d1|\u8f49\u5bc4|\uc804\ub2ec)\s?[:\uff1a]/i
 
-const answerSubject = /^\s*(?:re|aw|sv|antw|odp|ynt|atb|ref|回复|答复|回覆|답장)\s?[:：]/i
+/** The last words are Chinese and Korean. */
+const answerSubject =
+  /^\s*(?:re|aw|sv|antw|odp|ynt|atb|ref|\u56de\u590d|\u7b54\u590d|\u56de\u8986|\ub2f5\uc7a5)\s?[:\uff1a]/i
 
 /** An answer refers to another mail. Programs that pass a mail on may refer to it too, but say so in the subject. */
 const isAnswer = ({ inReplyTo, references, subject = '' }: Email): boolean =>

@@ -13,6 +13,7 @@ import { newTurn, type Turn } from '#agent/core/turn.ts'
 import { noUsage } from '#agent/core/usage.ts'
 import { isUnattendedTurn } from '#agent/policy/unattended.ts'
 import type { Route } from '#agent/routing/route.ts'
+import { queueIsolates } from '#backends/isolate-queue.ts'
 import { openHistory } from '#db/history.ts'
 import { ChatOutbox } from '#durable/channels/chat-outbox.ts'
 import { HookFeed } from '#durable/events/hook-feed.ts'
@@ -122,16 +123,18 @@ export class Session implements TurnSession {
     const { tenantId, sessionId } = parseSessionAddress(ctx.id.name)
     this.tenantId = tenantId
     this.sessionId = sessionId
-    this.tenant = new SessionTenant(env, tenantId, () =>
-      this.tenantObject().access.watchWhileBusy(this.ownAuthority, sessionId),
-    )
+    const loader = env.LOADER && queueIsolates(env.LOADER)
+    this.tenant = new SessionTenant(env, tenantId, {
+      watchAccess: () => this.tenantObject().access.watchWhileBusy(this.ownAuthority, sessionId),
+      ...(loader && { loader }),
+    })
     this.sql = ctx.storage.sql
     this.journal = new Journal(this.sql)
     this.#meta = this.journal.metadata()
     this.streams = new Streams(() => ctx.getWebSockets())
     this.store = this.#openStore()
     this.openAtWake = this.store.hasOpenTurn ? this.store.turn().id : undefined
-    this.toolRuntime = this.#createToolRuntime()
+    this.toolRuntime = this.#createToolRuntime(loader)
     this.pendingList = new PendingList(this, () => tenantStub(env, tenantId))
     this.billing = this.#createBilling()
     this.chatOutbox = new ChatOutbox(this, env)
@@ -352,10 +355,11 @@ export class Session implements TurnSession {
     })
   }
 
-  #createToolRuntime(): ToolRuntime {
+  #createToolRuntime(loader: WorkerLoader | undefined): ToolRuntime {
     const { sql, journal, tenantId, sessionId } = this
     return new ToolRuntime({
       env: this.#env,
+      loader,
       sql,
       tenantId,
       sessionId,

@@ -1,6 +1,7 @@
 /** The part of the tenant's object that backs up its tables and restores them into the object of an empty tenant. */
 
 import type { Authority } from '#agent/core/permission/authority.ts'
+import { sha256Hex } from '#durable/platform/hash.ts'
 import { textStream } from '#durable/platform/byte-stream.ts'
 import { dumpTables, loadTables } from '#durable/platform/table-dump.ts'
 import { type ChangeCheck, TenantPart } from './tenant-part.ts'
@@ -20,6 +21,7 @@ const transient = new Set([
   'recall_queue',
   'recall_session',
   'recall_vector',
+  'restored',
   'shared_bytes',
   'stored',
   'tenant_deletion',
@@ -30,6 +32,9 @@ const transient = new Set([
 
 /** A tenant with rows in one of these is in use. */
 const telling = ['job', 'memory', 'project', 'skill']
+
+/** The hash of what was restored: a restore that was interrupted repeats its last part. */
+const createRestored = 'CREATE TABLE IF NOT EXISTS restored (hash TEXT PRIMARY KEY)'
 
 const maxStateBytes = 64 * 2 ** 20
 
@@ -59,22 +64,29 @@ export class TenantBackup extends TenantPart {
     for (const line of Array.from(dumpTables(this.#options.storage.sql, transient))) yield line
   }
 
-  /** Replaces the tables, all or none. Returns false when the tenant is in use. */
+  /** Replaces the tables, all or none. A repetition changes nothing. Returns false when the tenant is in use. */
   async write(authority: Authority, lines: ReadableStream<Uint8Array>): Promise<boolean> {
     const { storage, restart } = this.#options
     this.requireOwn(authority, 'admin')
     const text = await readLimited(lines)
-    if (this.#isInUse()) return false
-    storage.transactionSync(() => loadTables(storage.sql, text.split('\n').filter(Boolean)))
+    const hash = await sha256Hex(text)
+    if (this.#has('restored', 'hash = ?', hash)) return true
+    if (telling.some((name) => this.#has(name))) return false
+    storage.transactionSync(() => {
+      loadTables(storage.sql, text.split('\n').filter(Boolean))
+      storage.sql.exec(createRestored)
+      storage.sql.exec('INSERT INTO restored (hash) VALUES (?)', hash)
+    })
     restart()
     return true
   }
 
-  #isInUse(): boolean {
+  /** Whether the table exists and has such a row. */
+  #has(table: string, condition = 'true', ...values: readonly string[]): boolean {
     const { sql } = this.#options.storage
-    const exists = (name: string) =>
-      sql.exec("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?", name).toArray().length > 0
-    return telling.some((name) => exists(name) && sql.exec(`SELECT 1 FROM ${name} LIMIT 1`).toArray().length > 0)
+    const isThere = (query: string, ...bound: readonly string[]) => sql.exec(query, ...bound).toArray().length > 0
+    if (!isThere("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?", table)) return false
+    return isThere(`SELECT 1 FROM ${table} WHERE ${condition} LIMIT 1`, ...values)
   }
 }
 

@@ -26,6 +26,7 @@ const settingsMaxAgeMs = 5_000
 const renewBeforeMs = 300_000
 /** A session that nobody watched asks again after this time. */
 const unwatchedMs = 60_000
+const noTools: readonly Tool[] = []
 
 export class SessionTenant {
   snapshot: TenantSnapshot | undefined
@@ -35,7 +36,8 @@ export class SessionTenant {
   mcp: McpTools | undefined
   plugins: TenantPluginTools | undefined
   /** Of built-in plugins, servers and plugins: the same array as long as they are the same. */
-  tools: readonly Tool[] = []
+  tools: readonly Tool[] = noTools
+  #joined: readonly (readonly Tool[])[] = []
   #access: Access = fullAccess
   /** When the load of this access began, and the last try to load one. */
   #accessAt = 0
@@ -47,14 +49,23 @@ export class SessionTenant {
   #watchedAt = 0
   readonly #env: Env
   readonly #id: string
+  readonly #loader: WorkerLoader | undefined
   readonly #watchAccess: () => PromiseLike<AccessReport>
   #loadedAt = 0
   #lastTurnId = ''
 
-  /** `watchAccess`: registers the session with the tenant's object, which announces changes for `busyWatchMs`. */
-  constructor(env: Env, id: string, watchAccess: () => PromiseLike<AccessReport>) {
+  /**
+   * `watchAccess`: registers the session with the tenant's object, which announces changes for `busyWatchMs`. `loader`:
+   * queues the isolates of the session's object.
+   */
+  constructor(
+    env: Env,
+    id: string,
+    { watchAccess, loader }: { readonly watchAccess: () => PromiseLike<AccessReport>; readonly loader?: WorkerLoader },
+  ) {
     this.#env = env
     this.#id = id
+    this.#loader = loader
     this.#watchAccess = watchAccess
   }
 
@@ -76,18 +87,26 @@ export class SessionTenant {
     }
     if (snapshot.pluginVersion !== undefined) {
       const { tryLoadPlugins } = await import('./plugins/load-plugins.ts')
-      this.plugins = await tryLoadPlugins(this.#env, snapshot, this.plugins)
+      this.plugins = await tryLoadPlugins({ env: this.#env, loader: this.#loader, last: this.plugins }, snapshot)
     }
     const builtIn = snapshot.settings.plugins?.enabled?.length
       ? (await import('./plugins/built-in-plugins.ts')).loadBuiltInPlugins(this.#env, snapshot)
       : noTools
-    this.tools = joinTools(joinTools(builtIn, this.mcp?.tools ?? noTools), this.plugins?.tools ?? noTools)
+    this.#joinTools(builtIn, this.mcp?.tools ?? noTools, this.plugins?.tools ?? noTools)
     this.keys = opened[0]
     this.secrets = opened[1]
     this.snapshot = shareSettings(snapshot)
     this.#loadedAt = clock.now()
     this.setAccess(snapshot.access ?? fullAccess, snapshot.loadedAt)
     this.noteWatched(snapshot.isWatched ?? false, snapshot.loadedAt)
+  }
+
+  #joinTools(...lists: readonly (readonly Tool[])[]): void {
+    if (lists.length === this.#joined.length && lists.every((list, at) => list === this.#joined[at])) return
+    this.#joined = lists
+    const filled = lists.filter((list) => list.length > 0)
+    const [first = noTools, ...others] = filled
+    this.tools = others.length ? filled.flat() : first
   }
 
   async cancelTasks(sessionId: string, tasks: readonly TaskRequest[]): Promise<void> {
@@ -199,20 +218,6 @@ export class SessionTenant {
       log.warn('tenant.unreachable', 'The tenant cannot be reached; the last snapshot stays in use.', { error })
     }
   }
-}
-
-const noTools: readonly Tool[] = []
-/** Joined lists by their first part: sessions of a tenant share them. */
-const joinedTools = new WeakMap<readonly Tool[], { readonly added: readonly Tool[]; readonly all: readonly Tool[] }>()
-
-function joinTools(first: readonly Tool[], added: readonly Tool[]): readonly Tool[] {
-  if (!added.length) return first
-  if (!first.length) return added
-  const known = joinedTools.get(first)
-  if (known?.added === added) return known.all
-  const all = [...first, ...added]
-  joinedTools.set(first, { added, all })
-  return all
 }
 
 type AbortableSession = {

@@ -9,7 +9,6 @@ import type { Subagents } from '#agent/core/subagent.ts'
 import type { Limits, Settings } from '#agent/core/settings.ts'
 import type { ToolDeployment } from '#agent/core/vendor/tool-deployment.ts'
 import { createReachableHistory } from '#db/history.ts'
-import { queueIsolates } from '#backends/isolate-queue.ts'
 import { loadShellPolicy } from '#backends/modules.ts'
 import { openDocuments } from '#backends/pdf/pdf.ts'
 import { openPrograms, type RunProgram } from '#backends/isolate/programs.ts'
@@ -52,6 +51,8 @@ import { sessionBlobPrefix } from '#durable/platform/addresses.ts'
 
 export type ToolRuntimeOptions = {
   readonly env: Env
+  /** Queues the isolates of the session's object. */
+  readonly loader: WorkerLoader | undefined
   readonly sql: SqlStorage
   readonly tenantId: string
   readonly sessionId: string
@@ -106,10 +107,10 @@ export class SessionServices {
   /** `toolNames`: the tools of the session as they were last chosen. */
   constructor(options: ToolRuntimeOptions, toolNames: () => Toolbox) {
     this.#options = options
+    this.#loader = options.loader
     const { env, sql, tenantId, sessionId } = options
     const { now } = options.settings
     const guardedFetch = createTenantFetch(env, tenantId, options.runInBackground)
-    this.#loader = env.LOADER && queueIsolates(env.LOADER)
     this.fileMarks = openFileMarks(options)
     this.backend = this.#openBackend(guardedFetch)
     this.processes = new SessionProcesses({

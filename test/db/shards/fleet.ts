@@ -18,7 +18,46 @@ const bound = env as unknown as TestBindings
 
 /** The deployment with three databases of histories. */
 export const fleet = { ...bound, HISTORY_1: bound.SHARD_1, HISTORY_2: bound.SHARD_2, HISTORY_3: bound.SHARD_3 } as Env
+/** The same deployment without them. */
+export const single: Env = bound
 export const databases = [bound.SHARD_1, bound.SHARD_2, bound.SHARD_3]
+
+export class Died extends Error {}
+
+/** The deployment as an isolate sees it that dies at a query. `isDone`: the query takes effect, and its answer is lost. */
+export function dyingAt(query: number, isDone: boolean): Env {
+  let queries = 0
+  const run = async <T>(work: () => Promise<T>): Promise<T> => {
+    const mine = ++queries
+    if (mine > query || (mine === query && !isDone)) throw new Died()
+    const result = await work()
+    if (mine === query) throw new Died()
+    return result
+  }
+  const { DB, HISTORY_1, HISTORY_2, HISTORY_3 } = fleet as unknown as Record<string, D1Database>
+  const bindings = Object.entries({ DB, HISTORY_1, HISTORY_2, HISTORY_3 })
+  return { ...fleet, ...Object.fromEntries(bindings.map(([name, db]) => [name, watched(db!, run)])) }
+}
+
+type Run = <T>(work: () => Promise<T>) => Promise<T>
+
+/** The same database, whose queries `run` runs. */
+function watched(db: D1Database, run: Run): D1Database {
+  const plain = new WeakMap<object, D1PreparedStatement>()
+  const wrap = (statement: D1PreparedStatement): D1PreparedStatement => {
+    const wrapped = {
+      bind: (...values: unknown[]) => wrap(statement.bind(...values)),
+      all: () => run(() => statement.all()),
+      run: () => run(() => statement.run()),
+      first: () => run(() => statement.first()),
+    } as unknown as D1PreparedStatement
+    plain.set(wrapped, statement)
+    return wrapped
+  }
+  const batch = (statements: readonly D1PreparedStatement[]) =>
+    run(() => db.batch(statements.map((one) => plain.get(one) ?? one)))
+  return { prepare: (sql: string) => wrap(db.prepare(sql)), batch } as unknown as D1Database
+}
 
 export const migrateAll = async () => {
   for (const db of [bound.DB, ...databases]) await applyD1Migrations(db, bound.MIGRATIONS)
@@ -28,6 +67,7 @@ export async function createTenant(id: string): Promise<void> {
   await createTenants(fleet.DB, '', () => chooseHistoryDatabase(fleet)).create({ id, name: id }, Date.now())
 }
 
+const pagesPerCopy = 50
 const at = Date.UTC(2026, 5, 1)
 const words = (tenant: string, n: number, filler = '') => `message${n} of ${tenant}${filler && ` ${filler}`}`
 
@@ -66,6 +106,16 @@ export class FleetSession {
       runId: `run-${this.id}-${n}`,
       at: at + n,
       entries: [{ id: `m${n}`, seq: n, at: at + n, runId: `run-${n}`, tokens: 3, message }],
+    }
+  }
+
+  /** Writes all messages into another deployment. */
+  async copyTo(deployment: Env): Promise<void> {
+    const history = openHistory(deployment, this.tenant)
+    for (let n = 0; n < this.written; n += pagesPerCopy) {
+      const count = Math.min(pagesPerCopy, this.written - n)
+      const pages = Array.from({ length: count }, (_, place) => this.#page(n + place + 1))
+      await history.append(this.#record(), pages)
     }
   }
 

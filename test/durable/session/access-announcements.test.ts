@@ -112,7 +112,7 @@ it('a tenant object of the release before is asked for its snapshot instead', as
   replaceClock(clock)
   const tenant = await newTenant()
   const unknown = () => Promise.reject(new TypeError('The RPC receiver does not implement "watchWhileBusy".'))
-  const known = new SessionTenant(bindings as unknown as Env, tenant.id, unknown)
+  const known = new SessionTenant(bindings as unknown as Env, tenant.id, { watchAccess: unknown })
   await known.refreshAccess()
   expect(known.access).toMatchObject(fullAccess)
   await bindings.TENANT.getByName(`t/${tenant.id}`).access.setStatus(ownerAuthority(), 'suspended')

@@ -1,9 +1,23 @@
 /** Tests `npm run deploy` with accounts that lack something, that failed before, or that another machine has set up. */
 
-import { readFileSync, writeFileSync } from 'node:fs'
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { api, createAccount, deploy, deployed, facts, folder, uploads } from '../support/deployment.ts'
+import {
+  api,
+  createAccount,
+  deploy,
+  deployed,
+  deployThroughKills,
+  describeAccount,
+  facts,
+  folder,
+  startOver,
+  uploads,
+} from '../support/deployment.ts'
+
+/** Migrations and assets are many calls of the same kind. */
+const isAmongFirst = (_call: string, before: number) => before < 2 || before % 10 === 0
 
 describe('npm run deploy', { timeout: 600_000 }, () => {
   it('creates databases of histories, which all get the tables, and adds more later', async () => {
@@ -56,6 +70,29 @@ describe('npm run deploy', { timeout: 600_000 }, () => {
     expect(api.databases).toHaveLength(1)
     expect(readFileSync(join(folder, '.deploy.vars'), 'utf8')).toBe(keys)
   })
+
+  it.each<Parameters<typeof deployThroughKills>[1]>([
+    { ends: 'group', isDone: false, at: isAmongFirst },
+    { ends: 'command', isDone: true, at: isAmongFirst },
+  ])(
+    'killed at every call ($ends, done: $isDone), ends as one that nothing disturbs',
+    { timeout: 1_800_000 },
+    async (killed) => {
+      await createAccount()
+      const undisturbed = await deploy(['--shards', '1'])
+      expect(undisturbed.code, undisturbed.output).toBe(0)
+      const expected = describeAccount()
+      await startOver()
+      const { code, output, killedAt, vars } = await deployThroughKills(['--shards', '1'], killed)
+      console.log(`${killed.ends}, ${killed.isDone ? 'done' : 'not done'}: killed at ${killedAt.size} calls`)
+      expect(code, output).toBe(0)
+      expect(killedAt.size).toBeGreaterThan(20)
+      expect(describeAccount()).toEqual(expected)
+      expect([...vars]).toEqual([readFileSync(join(folder, '.deploy.vars'), 'utf8')])
+      expect([...vars][0]).toContain(deployed().secrets['ENCRYPTION_KEY'])
+      expect(readdirSync(folder).toSorted()).toEqual(['.deploy.vars', 'deploy.json'])
+    },
+  )
 
   it('runs once at a time in a folder', async () => {
     await createAccount()

@@ -55,6 +55,11 @@ export class CloudflareApi {
   readonly unknown: string[] = []
   /** A call whose path matches is refused once. wrangler repeats what fails with a server error, so it is none. */
   failOnce: RegExp | undefined
+  /**
+   * Called with method and path of each call, without the account and ids. `drop`: the connection breaks and nothing is
+   * done. `lose`: it breaks after the call was done.
+   */
+  beforeCall: ((name: string) => 'drop' | 'lose' | undefined) | undefined
   healthFailures = 0
   subdomain: string | undefined
   url = ''
@@ -68,9 +73,10 @@ export class CloudflareApi {
 
   async start(): Promise<this> {
     const server = createServer((request, response) => {
-      void this.#answer(request).then(({ status, body }) => {
-        response.writeHead(status, { 'content-type': 'application/json' })
-        response.end(JSON.stringify(body))
+      void this.#answer(request).then((answer) => {
+        if (!answer) return request.socket.destroy()
+        response.writeHead(answer.status, { 'content-type': 'application/json' })
+        response.end(JSON.stringify(answer.body))
       })
     })
     await new Promise<void>((ready) => server.listen(0, '127.0.0.1', ready))
@@ -81,12 +87,20 @@ export class CloudflareApi {
 
   close: () => void = () => {}
 
-  async #answer(request: IncomingMessage): Promise<{ status: number; body: unknown }> {
+  /** Undefined: the connection breaks. */
+  async #answer(request: IncomingMessage): Promise<{ status: number; body: unknown } | undefined> {
     const url = new URL(request.url ?? '/', 'http://localhost')
     const parts: Buffer[] = []
     for await (const part of request) parts.push(part as Buffer)
     const call = new Call(request, url, Buffer.concat(parts))
     if (!url.pathname.startsWith('/client/v4')) return this.#visit(call)
+    const fate = this.beforeCall?.(`${call.method} ${pathOf(call).replace(/\/[0-9a-f-]{36}/, '/ID')}`)
+    if (fate === 'drop') return undefined
+    const answer = await this.#answerCall(call)
+    return fate === 'lose' ? undefined : answer
+  }
+
+  async #answerCall(call: Call): Promise<{ status: number; body: unknown }> {
     try {
       return { status: 200, body: wrap(await this.#route(call)) }
     } catch (error) {
@@ -108,7 +122,7 @@ export class CloudflareApi {
 
   async #route(call: Call): Promise<Result> {
     const { method } = call
-    const path = call.path.replace('/client/v4', '').replace(`/accounts/${accountId}`, '')
+    const path = pathOf(call)
     if (call.authorization !== `Bearer ${apiToken}` && !path.startsWith('/workers/assets/upload'))
       throw new Refusal(401, 10_000, 'Authentication error')
     if (this.failOnce?.test(`${method} ${path}`)) {
@@ -269,6 +283,9 @@ export class CloudflareApi {
     return one({ jwt: tokenOf({ uploaded: this.#assets.size }) })
   }
 }
+
+/** Without the account. */
+const pathOf = ({ path }: Call) => path.replace('/client/v4', '').replace(`/accounts/${accountId}`, '')
 
 type Json = Readonly<Record<string, unknown>>
 type Result = { readonly result: unknown; readonly result_info?: object }

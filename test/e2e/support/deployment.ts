@@ -1,7 +1,7 @@
 /** Runs `npm run deploy` against a stand-in of Cloudflare's API, with a folder and an account for each test. */
 
-import { spawn } from 'node:child_process'
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { type ChildProcess, spawn } from 'node:child_process'
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { tmpdir } from 'node:os'
 import { afterEach, beforeEach } from 'vitest'
@@ -14,15 +14,29 @@ export let api: CloudflareApi
 beforeEach(() => void (folder = mkdtempSync(join(tmpdir(), 'talaria-deploy-'))))
 afterEach(() => {
   api.close()
-  rmSync(folder, { recursive: true })
+  // A process that was killed may still be writing.
+  rmSync(folder, { recursive: true, force: true, maxRetries: 10 })
   rmSync(join(root, `wrangler.deploy.${basename(folder)}.json`), { force: true })
 })
 
 type Account = ConstructorParameters<typeof CloudflareApi>[0]
 export const createAccount = async (account: Account = {}) => (api = await new CloudflareApi(account).start())
 
+/** An empty account and folder. */
+export async function startOver(): Promise<void> {
+  api.close()
+  for (const name of readdirSync(folder)) rmSync(join(folder, name), { recursive: true })
+  await createAccount()
+}
+
+type Run = {
+  readonly env?: Record<string, string>
+  /** Gets the process before it does anything. It leads a group of its own. */
+  readonly onStart?: (child: ChildProcess) => void
+}
+
 /** Runs the command as a person without a terminal does. */
-export async function deploy(args: readonly string[] = [], env: Record<string, string> = {}) {
+export async function deploy(args: readonly string[] = [], { env = {}, onStart }: Run = {}) {
   const child = spawn('npm', ['run', 'deploy', '--', '--folder', folder, ...args], {
     cwd: root,
     env: {
@@ -36,13 +50,74 @@ export async function deploy(args: readonly string[] = [], env: Record<string, s
       ...env,
     },
     stdio: ['ignore', 'pipe', 'pipe'],
+    detached: true,
   })
+  onStart?.(child)
   let output = ''
   for (const stream of [child.stdout, child.stderr]) stream.on('data', (part) => (output += String(part)))
   const code = await new Promise<number | null>((done) => child.on('close', done))
   if (api.unknown.length) throw new Error(`The stand-in has no route for ${api.unknown.join(', ')}`)
   return { code, output }
 }
+
+type Killed = {
+  /** All processes of the run end, as with a machine, or the command alone. */
+  readonly ends: 'group' | 'command'
+  /** Whether the call at which the run is killed was done. */
+  readonly isDone: boolean
+  /** Chooses the calls. `before`: how many with the same name the run has made. */
+  readonly at?: (call: string, before: number) => boolean
+}
+
+/**
+ * Runs the command until it ends by itself. Each run is killed at its first call that none before was killed at. Returns
+ * these calls, and the contents that `.deploy.vars` had.
+ */
+export async function deployThroughKills(args: readonly string[], { ends, isDone, at = () => true }: Killed) {
+  const [killedAt, vars] = [new Set<string>(), new Set<string>()]
+  for (;;) {
+    const counts = new Map<string, number>()
+    let isKilled = false
+    const { code, output } = await deploy(args, {
+      onStart: (child) => {
+        api.beforeCall = (name) => {
+          const before = counts.get(name) ?? 0
+          const call = `${name} ${before}`
+          counts.set(name, before + 1)
+          // A process that lives on although its command was killed: its calls arrive.
+          if (isKilled || killedAt.has(call) || !at(name, before)) return undefined
+          killedAt.add(call)
+          isKilled = true
+          process.kill(ends === 'group' ? -child.pid! : commandOf(), 'SIGKILL')
+          return isDone ? 'lose' : 'drop'
+        }
+      },
+    })
+    if (existsSync(varsFile())) vars.add(readFileSync(varsFile(), 'utf8'))
+    if (!isKilled) return { code, output, killedAt, vars }
+  }
+}
+
+/** The command holds the lock of its folder. Before it has one, it makes no call. */
+const commandOf = () => Number(readFileSync(join(folder, '.deploy.lock'), 'utf8'))
+const varsFile = () => join(folder, '.deploy.vars')
+
+/** What an account has, without ids: two accounts with the same have the same deployment. */
+export const describeAccount = () => ({
+  databases: api.databases
+    .map(({ name, file }) => {
+      const tables = file.prepare("SELECT name, sql FROM sqlite_master WHERE name NOT LIKE 'sqlite_%' ORDER BY name")
+      const migrations = file.prepare('SELECT name FROM d1_migrations ORDER BY id')
+      return { name, tables: tables.all(), migrations: migrations.all() }
+    })
+    .toSorted((a, b) => a.name.localeCompare(b.name)),
+  buckets: [...api.buckets].toSorted(([a], [b]) => a.localeCompare(b)),
+  workers: [...api.workers].map(([name, { modules, secrets, metadata }]) => {
+    const bindings = metadata.bindings?.map(({ type, name: binding }) => `${type} ${binding}`)
+    return { name, modules: modules.size, secrets: Object.keys(secrets).toSorted(), bindings: bindings?.toSorted() }
+  }),
+  subdomain: api.subdomain,
+})
 
 export const facts = () => JSON.parse(readFileSync(join(folder, 'deploy.json'), 'utf8'))
 export const uploads = () => api.changes.filter((change) => !change.includes('plan-check'))

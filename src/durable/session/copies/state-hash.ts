@@ -6,21 +6,24 @@
 import type { Entry } from '#agent/core/history.ts'
 import { snapshotAfter } from './earlier-files.ts'
 import type { Session } from '../session.ts'
+import { encodeBase64Bytes } from '#agent/core/base64.ts'
 import { sha256Base64 } from '#durable/platform/hash.ts'
 
 /** Larger states are not compared. */
 const maxBytes = 64 * 1024 * 1024
+/** So many characters are hashed at a time. */
+const pieceChars = 256 * 1024
 
 /** Undefined when the state is too large to compare. */
 export async function hashState(session: Session, runId: string): Promise<string | undefined> {
-  const messages: string[] = []
+  const hash = new StateHash()
   let size = 0
   for (const { n } of rowsThrough(session, runId))
     for (const entry of session.journal.row(n).row.entries) {
       const text = JSON.stringify(contentOf(entry))
       size += text.length
       if (size > maxBytes) return undefined
-      messages.push(text)
+      await hash.addMessage(text)
     }
   const files: string[] = []
   const { root } = session.toolRuntime.backend.capabilities
@@ -31,7 +34,35 @@ export async function hashState(session: Session, runId: string): Promise<string
     if (size > maxBytes) return undefined
     files.push(`${entry.path}\n${await sha256Base64(bytes)}`)
   }
-  return sha256Base64(JSON.stringify([messages, files.toSorted()]))
+  return hash.end(files.toSorted())
+}
+
+/** Hashes the JSON of `[messages, files]` without holding it. */
+class StateHash {
+  readonly #stream = new crypto.DigestStream('SHA-256')
+  readonly #writer = this.#stream.getWriter()
+  readonly #encoder = new TextEncoder()
+  #open = '[['
+  #hasMessages = false
+
+  async addMessage(text: string): Promise<void> {
+    this.#open += `${this.#hasMessages ? ',' : ''}${JSON.stringify(text)}`
+    this.#hasMessages = true
+    if (this.#open.length > pieceChars) await this.#flush()
+  }
+
+  async end(files: readonly string[]): Promise<string> {
+    this.#open += `],${JSON.stringify(files)}]`
+    await this.#flush()
+    await this.#writer.close()
+    return encodeBase64Bytes(new Uint8Array(await this.#stream.digest))
+  }
+
+  async #flush(): Promise<void> {
+    const bytes = this.#encoder.encode(this.#open)
+    this.#open = ''
+    await this.#writer.write(bytes)
+  }
 }
 
 function rowsThrough({ journal }: Session, runId: string) {

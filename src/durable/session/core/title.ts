@@ -34,7 +34,7 @@ export function parseTitle(answer: string): string | null {
   const [line = ''] = answer.trim().slice(0, maxMessageChars).split('\n')
   const bare = line
     .replace(/^(?:#+\s*|title\s*:\s*)/i, '')
-    .replace(/^["'“„«*_`]+|["'”“»*_`.]+$/g, '')
+    .replace(/^["'\u201c\u201e\u00ab*_`]+|["'\u201d\u201c\u00bb*_`.]+$/g, '')
     .trim()
   return titleFrom(userText(bare))
 }

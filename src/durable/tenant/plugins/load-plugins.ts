@@ -23,6 +23,7 @@ export type TenantPluginTools = {
   readonly tools: readonly Tool[]
   readonly hooks: PluginHooks
   readonly defer: DeferTools
+  readonly runner: PluginRunner
 }
 
 type PluginCallOptions = {
@@ -35,33 +36,50 @@ type PluginCallOptions = {
 /** `error`: told in the logs. */
 type CallReport = (end: { readonly hook?: 'failed' | 'done' | undefined; readonly error?: string }) => void
 
-const cache = new BoundedMap<string, TenantPluginTools & { readonly runner: PluginRunner }>(500)
+type Catalogue = { readonly version: number; readonly plugins: readonly RunningPlugin[] }
+
+/** By tenant: its sessions share what its object has sent. */
+const catalogues = new BoundedMap<string, Catalogue>(500)
 /** Code by tenant and hash. Hooks ask for no permission again: their plugin is in the catalogue of the turn. */
 const codes = new BoundedMap<string, string>(200)
 
-/** The tools of the snapshot's version. The same array as long as they are the same. */
-export async function loadPlugins(
-  env: Env,
-  { id, pluginVersion, secrets }: TenantSnapshot,
+/** The session that uses the plugins. `last`: what it has of them. */
+type PluginSession = {
+  readonly env: Env
+  /** The queue of the session's object: calls of plugins wait there like those of other isolates. */
+  readonly loader: WorkerLoader | undefined
+  readonly last: TenantPluginTools | undefined
+}
+
+/** The tools of the snapshot's version. `last` as long as they are the same. */
+async function loadPlugins(
+  { env, loader, last }: PluginSession,
+  { id, pluginVersion = 0, secrets }: TenantSnapshot,
 ): Promise<TenantPluginTools> {
-  const cached = cache.get(id)
-  cached?.runner.setSecrets(secrets)
-  if (cached && cached.version >= (pluginVersion ?? 0)) return cached
-  const { version, plugins } = await pluginsOf(env, id).catalogue(ownAuthority(id))
-  const runner = new PluginRunner(env, id)
+  last?.runner.setSecrets(secrets)
+  if (last && last.version >= pluginVersion) return last
+  const { version, plugins } = await loadCatalogue(env, id, pluginVersion)
+  const runner = new PluginRunner(env, id, loader)
   runner.setSecrets(secrets)
   const tools = plugins.flatMap((plugin) =>
     plugin.hasFailed ? [] : plugin.manifest.tools.map((tool) => createTool(plugin, tool, runner)),
   )
-  const loaded = { version, tools, hooks: new PluginHooks(plugins, runner), defer: deferTools, runner }
-  cache.set(id, loaded)
+  return { version, tools, hooks: new PluginHooks(plugins, runner), defer: deferTools, runner }
+}
+
+async function loadCatalogue(env: Env, id: string, version: number): Promise<Catalogue> {
+  const known = catalogues.get(id)
+  if (known && known.version >= version) return known
+  const loaded = await pluginsOf(env, id).catalogue(ownAuthority(id))
+  catalogues.set(id, loaded)
   return loaded
 }
 
 /** Keeps the last plugins when the tenant's object cannot be reached. Without any it rejects: a guard may be among them. */
-export async function tryLoadPlugins(env: Env, snapshot: TenantSnapshot, last: TenantPluginTools | undefined) {
+export async function tryLoadPlugins(session: PluginSession, snapshot: TenantSnapshot): Promise<TenantPluginTools> {
+  const { last } = session
   try {
-    return await loadPlugins(env, snapshot)
+    return await loadPlugins(session, snapshot)
   } catch (error) {
     if (isOwnReset(error) || !last) throw error
     log.warn('plugin.unloaded', 'The plugins could not be loaded; the last ones stay.', { error })
@@ -72,11 +90,13 @@ export async function tryLoadPlugins(env: Env, snapshot: TenantSnapshot, last: T
 export class PluginRunner {
   readonly #env: Env
   readonly #tenantId: string
+  readonly #loader: WorkerLoader | undefined
   #secrets: SealedSecrets | undefined
 
-  constructor(env: Env, tenantId: string) {
+  constructor(env: Env, tenantId: string, loader: WorkerLoader | undefined) {
     this.#env = env
     this.#tenantId = tenantId
+    this.#loader = loader
   }
 
   /** Of the newest snapshot, for hooks. */
@@ -90,12 +110,12 @@ export class PluginRunner {
     { target, input, model, signal }: PluginCallOptions,
     isFresh = false,
   ): Promise<{ readonly answer: PluginAnswer; readonly report: CallReport }> {
-    const [env, tenantId] = [this.#env, this.#tenantId]
+    const [env, tenantId, loader] = [this.#env, this.#tenantId, this.#loader]
     const opened = await this.#open(plugin, isFresh)
-    if (!opened || !env.LOADER) return { answer: notRunning(env), report: () => undefined }
+    if (!opened || !loader) return { answer: notRunning(loader), report: () => undefined }
     const host = createPluginHost({ env, tenantId, plugin, secrets: opened.secrets, model, signal })
     const answer = await callPlugin(
-      { loader: env.LOADER, tenantId, hash: plugin.hash, source: opened.code },
+      { loader, tenantId, hash: plugin.hash, source: opened.code },
       { target, input, host, capabilities: capabilitiesOf(plugin.grants), signal },
     )
     const { redact } = redactorFor(env, tenantId)
@@ -128,9 +148,9 @@ export class PluginRunner {
   }
 }
 
-const notRunning = (env: Env): PluginAnswer => ({
+const notRunning = (loader: WorkerLoader | undefined): PluginAnswer => ({
   ok: false,
-  error: env.LOADER ? 'The plugin was paused, changed or deleted.' : 'The deployment has no binding LOADER.',
+  error: loader ? 'The plugin was paused, changed or deleted.' : 'The deployment has no binding LOADER.',
 })
 
 /** The approval covers the code: what it says about itself counts. */

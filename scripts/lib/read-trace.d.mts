@@ -1,0 +1,1 @@
+export declare function readTrace(text: string, folder: string, from?: string): string
