@@ -45,7 +45,7 @@ export const readCases = (folder: string): readonly BfclCase[] =>
     })
   })
 
-const readLines = <Line>(path: string): readonly Line[] =>
+export const readLines = <Line>(path: string): readonly Line[] =>
   readFileSync(path, 'utf8')
     .split('\n')
     .filter(Boolean)

@@ -270,7 +270,7 @@ export const retailTools: readonly ServedTool[] = Object.entries(definitions).ma
   name,
   description: name.replaceAll('_', ' '),
   inputSchema: { type: 'object', properties: fields, required: Object.keys(fields) },
-  isReadOnly: isRead ?? false,
+  annotations: { readOnlyHint: isRead ?? false },
 }))
 
 export const isRead = (name: string): boolean => definitions[name]?.isRead ?? false
