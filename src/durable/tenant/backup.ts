@@ -29,7 +29,7 @@ const transient = new Set([
 ])
 
 /** A tenant with rows in one of these is in use. */
-const telling = ['job', 'memory', 'skill']
+const telling = ['batch', 'job', 'memory', 'skill']
 
 const maxStateBytes = 64 * 2 ** 20
 

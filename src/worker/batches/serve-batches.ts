@@ -1,5 +1,6 @@
 /** Answers the requests to `/api/batches`. It is loaded with the first one. */
 
+import type { Authority } from '#agent/core/permission/authority.ts'
 import { newBatchId } from '#durable/platform/ids.ts'
 import { sessionStub, tenantStub } from '#durable/platform/addresses.ts'
 import { textStream } from '#durable/platform/byte-stream.ts'
@@ -99,6 +100,26 @@ export async function retryBatch(
   }
 }
 
+/** Reads each batch, followed by its prompts, for the export of a tenant. */
+export async function* readBatches(
+  env: Env,
+  authority: Authority,
+): AsyncGenerator<readonly [type: 'batch' | 'batch_prompt', fields: object]> {
+  const part = batchesOf(env, authority.tenantId)
+  let before: number | undefined
+  do {
+    const { data, next } = await part.list(authority, { limit: pageSize, before })
+    for (const batch of data) {
+      const { model, instructions, concurrency, usdPerPrompt, maxSteps, maxOutputTokens } = batch.plan
+      const limits = { usd_per_prompt: usdPerPrompt, max_steps: maxSteps, max_output_tokens: maxOutputTokens }
+      yield ['batch', { ...batchView(batch), model, instructions, concurrency, ...limits }]
+      for await (const item of listItems(env, authority, batch.id))
+        yield ['batch_prompt', { batch_id: batch.id, ...resultOf(item) }]
+    }
+    before = next
+  } while (before !== undefined)
+}
+
 // --- results
 
 const pageSize = 50
@@ -118,12 +139,16 @@ export async function streamResults(call: RouteCall<{ readonly format: ResultFor
 }
 
 async function* renderLines(call: Call, id: string, format: ResultFormat): AsyncGenerator<string> {
+  for await (const item of listItems(call.env, call.authority, id)) {
+    const line = format === 'results' ? resultOf(item) : await trajectoryOf(call, item, format)
+    if (line) yield `${JSON.stringify(line)}\n`
+  }
+}
+
+async function* listItems(env: Env, authority: Authority, id: string): AsyncGenerator<BatchItem> {
   for (let after = 0; ;) {
-    const items = await partOf(call).items(call.authority, id, after, pageSize)
-    for (const item of items) {
-      const line = format === 'results' ? resultOf(item) : await trajectoryOf(call, item, format)
-      if (line) yield `${JSON.stringify(line)}\n`
-    }
+    const items = await batchesOf(env, authority.tenantId).items(authority, id, after, pageSize)
+    yield* items
     const last = items.at(-1)
     if (!last || items.length < pageSize) return
     after = last.n

@@ -1,6 +1,6 @@
 /** Tests batches by the API: results, the budget, what a crash leaves, retries, and whose rights and money they use. */
 
-import { evictDurableObject, runDurableObjectAlarm } from 'cloudflare:test'
+import { evictDurableObject, runDurableObjectAlarm, runInDurableObject } from 'cloudflare:test'
 import { afterEach, beforeAll, expect, it } from 'vitest'
 import { replaceClock } from '#durable/platform/clock.ts'
 import { armFailpoints } from '#durable/platform/failpoint.ts'
@@ -267,4 +267,41 @@ it('is unknown to other tenants, needs the scope jobs, and is made once for one 
   expect((await call<{ data: Batch[] }>('GET', '/api/batches', { key: t.key })).body.data).toHaveLength(1)
   expect((await call('DELETE', `/api/batches/${one.body.id}`, { key: t.key })).status).toBe(204)
   expect((await call('GET', `/api/batches/${one.body.id}`, { key: t.key })).status).toBe(404)
+})
+
+it('is in exports and backups of its tenant, comes back in another one, and is deleted with it', async () => {
+  const t = await batchTenant()
+  const scripted = model((asked) => says(`Answer to ${askedOf(asked)}`))
+  const { id } = await t.start({
+    model: scripted.id,
+    name: 'letters',
+    prompts: [{ prompt: 'One.', id: 'a' }, { prompt: 'Two.' }],
+  })
+  await t.ended(id)
+  const path = `/api/admin/tenants/${t.id}`
+  const exported = (await (await request('GET', `${path}/export`)).text())
+    .split('\n')
+    .filter((line) => line.includes('"batch'))
+  expect(
+    exported.map((line) => JSON.parse(line) as Line).filter(({ type }) => String(type).startsWith('batch')),
+  ).toMatchObject([
+    { type: 'batch', id, name: 'letters', status: 'completed', counts: { completed: 2 } },
+    { type: 'batch_prompt', batch_id: id, n: 1, id: 'a', output: 'Answer to One.' },
+    { type: 'batch_prompt', batch_id: id, n: 2, id: null, output: 'Answer to Two.' },
+  ])
+  const state = await (await request('GET', `${path}/backup/state`)).text()
+  const other = await newTenant()
+  const restore = () => request('PUT', `/api/admin/tenants/${other.id}/backup/state`, { body: state })
+  expect((await restore()).status).toBe(204)
+  expect(await t.results(id, 'results', other.key)).toMatchObject([{ n: 1, output: 'Answer to One.' }, { n: 2 }])
+  // A tenant with batches is in use.
+  expect((await restore()).status).toBe(409)
+  expect((await call('DELETE', path)).status).toBe(202)
+  // The owner's object deletes tenants.
+  await until(async () => {
+    t.clock.pass(10_000)
+    await runDurableObjectAlarm(bindings.TENANT.getByName('t/default')).catch(() => undefined)
+    return (await call('GET', path)).status === 404
+  })
+  await expect(runInDurableObject(t.object, () => undefined)).rejects.toThrow('The tenant was deleted.')
 })
