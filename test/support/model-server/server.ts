@@ -4,7 +4,7 @@
  */
 
 import { Buffer } from 'node:buffer'
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import { createServer, type IncomingMessage, request as sendRequest, type ServerResponse } from 'node:http'
 import { send, sendJson } from './answer.ts'
 import { compile, replyAt, type Program } from './directive.ts'
 import { newJournal, now, type Entry } from './journal.ts'
@@ -104,11 +104,32 @@ const readBody = ({ request, response }: Http, done: (bytes: Buffer) => void): v
   })
 }
 
+/** The model `forward-PORT` is the model server of one test file, which shares the server with others. */
+const forwarded = /"model":"forward-(\d{2,5})/
+
+function forward({ response }: Http, bytes: Buffer, port: number): void {
+  const headers = { 'content-type': 'application/json', 'content-length': bytes.length }
+  const path = '/v1/chat/completions'
+  const passed = sendRequest({ host: '127.0.0.1', port, path, method: 'POST', headers }, (answer) => {
+    response.writeHead(answer.statusCode ?? 502, answer.headers)
+    answer.pipe(response)
+  })
+  passed.on('error', () => response.destroy())
+  response.on('close', () => passed.destroy())
+  passed.end(bytes)
+}
+
 const route = (state: State, http: Http, reset: ModelServer['reset']): void => {
   const arrived = now()
   const { pathname, searchParams } = new URL(http.request.url ?? '/', 'http://local')
   const key = `${http.request.method} ${pathname}`
-  if (key === 'POST /v1/chat/completions') readBody(http, (bytes) => complete(state, http, arrived, bytes))
+  if (key === 'POST /v1/chat/completions')
+    readBody(http, (bytes) => {
+      const { request } = http
+      const [, port] = forwarded.exec(bytes.toString('latin1', 0, 4_000)) ?? []
+      if (port === undefined || Number(port) === request.socket.localPort) complete(state, http, arrived, bytes)
+      else forward(http, bytes, Number(port))
+    })
   else if (key === 'POST /v1/audio/transcriptions') readBody(http, (bytes) => sendTranscription(http, bytes))
   else if (key === 'GET /v1/models') sendJson(http.response, 200, models)
   else if (key === 'GET /__journal') sendJson(http.response, 200, JSON.stringify({ data: state.journal.entries() }))
