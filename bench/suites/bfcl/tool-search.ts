@@ -33,17 +33,19 @@ const builtMs = performance.now() - started
 
 let [found, wanted, whole] = [0, 0, 0]
 const times: number[] = []
-for (const { id, prompt, calls } of cases) {
+for (const { id, question, calls } of cases) {
   const names = new Set(calls.map(({ name }) => name))
   const from = performance.now()
-  const best = ranking.search(prompt, first)
+  const best = ranking.search(question, first)
   times.push(performance.now() - from)
   const hits = [...names].filter((name) => best.includes(name)).length
   found += hits / names.size
   wanted++
   whole += Number(hits === names.size)
   if (values.misses && hits < names.size)
-    console.log(`${id}: ${prompt.replaceAll('\n', ' ').slice(0, 200)}\n  ${[...names].join(', ')} | ${best.join(', ')}`)
+    console.log(
+      `${id}: ${question.replaceAll('\n', ' ').slice(0, 200)}\n  ${[...names].join(', ')} | ${best.join(', ')}`,
+    )
 }
 const percent = (share: number) => `${((share * 100) / Math.max(1, wanted)).toFixed(1)} %`
 const slowest = times.toSorted((a, b) => a - b)[Math.floor(times.length * 0.95)] ?? 0
