@@ -4,7 +4,7 @@
  */
 
 import { Buffer } from 'node:buffer'
-import { createServer, type IncomingMessage, request as sendRequest, type ServerResponse } from 'node:http'
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import { send, sendJson } from './answer.ts'
 import { compile, replyAt, type Program } from './directive.ts'
 import { newJournal, now, type Entry } from './journal.ts'
@@ -107,16 +107,18 @@ const readBody = ({ request, response }: Http, done: (bytes: Buffer) => void): v
 /** The model `forward-PORT` is the model server of one test file, which shares the server with others. */
 const forwarded = /"model":"forward-(\d{2,5})/
 
-function forward({ response }: Http, bytes: Buffer, port: number): void {
-  const headers = { 'content-type': 'application/json', 'content-length': bytes.length }
-  const path = '/v1/chat/completions'
-  const passed = sendRequest({ host: '127.0.0.1', port, path, method: 'POST', headers }, (answer) => {
-    response.writeHead(answer.statusCode ?? 502, answer.headers)
-    answer.pipe(response)
+async function forward({ response }: Http, bytes: Buffer, port: string): Promise<void> {
+  const gone = new AbortController()
+  response.on('close', () => gone.abort())
+  const answer = await fetch(`http://127.0.0.1:${port}/v1/chat/completions`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: bytes.toString('utf8'),
+    signal: gone.signal,
   })
-  passed.on('error', () => response.destroy())
-  response.on('close', () => passed.destroy())
-  passed.end(bytes)
+  response.writeHead(answer.status, { 'content-type': answer.headers.get('content-type') ?? '' })
+  for await (const part of answer.body ?? []) response.write(part)
+  response.end()
 }
 
 const route = (state: State, http: Http, reset: ModelServer['reset']): void => {
@@ -125,10 +127,10 @@ const route = (state: State, http: Http, reset: ModelServer['reset']): void => {
   const key = `${http.request.method} ${pathname}`
   if (key === 'POST /v1/chat/completions')
     readBody(http, (bytes) => {
-      const { request } = http
       const [, port] = forwarded.exec(bytes.toString('latin1', 0, 4_000)) ?? []
-      if (port === undefined || Number(port) === request.socket.localPort) complete(state, http, arrived, bytes)
-      else forward(http, bytes, Number(port))
+      if (port === undefined || String(http.request.headers.host).endsWith(`:${port}`))
+        complete(state, http, arrived, bytes)
+      else forward(http, bytes, port).catch((error: unknown) => invalid(http.response, error))
     })
   else if (key === 'POST /v1/audio/transcriptions') readBody(http, (bytes) => sendTranscription(http, bytes))
   else if (key === 'GET /v1/models') sendJson(http.response, 200, models)
