@@ -15,7 +15,7 @@ export async function waitForTools(client: Client, servers: readonly ToolServer[
     await eventually(
       () => client.post(`/api/mcp/servers/${alias}/test`),
       ({ json }) => json?.ok,
-      30_000,
+      300_000,
     )
 }
 

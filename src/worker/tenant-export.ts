@@ -87,7 +87,7 @@ async function* jobLines(env: Env, tenantId: string): AsyncGenerator<string> {
 
 /** A batch, then its prompts in their order. */
 async function* batchLines(env: Env, tenantId: string): AsyncGenerator<string> {
-  const { readBatches } = await import('./batches/serve-batches.ts')
+  const { readBatches } = await import('./batch-view.ts')
   for await (const [type, fields] of readBatches(env, createOperator(tenantId))) yield line(type, fields)
 }
 

@@ -32,7 +32,7 @@ if (!folder)
   throw new Error('usage: node bench/suites/tau2/run.ts FOLDER [--seeds N] [--seed N] [--every N] [--lanes N]')
 const shop = readShop(folder)
 const tasks = readTasks(folder).filter((_, at) => at % Number(values.every) === 0)
-const patienceMs = 90_000
+const patienceMs = 600_000
 const longestCallMs = 40
 
 /** A shop of its own for each task that runs at a time. */

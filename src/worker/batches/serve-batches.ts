@@ -1,11 +1,11 @@
 /** Answers the requests to `/api/batches`. It is loaded with the first one. */
 
-import type { Authority } from '#agent/core/permission/authority.ts'
 import { newBatchId } from '#durable/platform/ids.ts'
 import { sessionStub, tenantStub } from '#durable/platform/addresses.ts'
 import { textStream } from '#durable/platform/byte-stream.ts'
 import { type Batch, type BatchItem, batchesOf } from '#durable/tenant/batches/batch.ts'
 import type * as z from 'zod'
+import { batchView, listItems, resultOf } from '../batch-view.ts'
 import { AppError, notFound } from '../errors.ts'
 import { claimIds, releaseOnError, replayHeaders } from '../idempotency.ts'
 import { readPosition, renderNextPosition } from '../input/page.ts'
@@ -22,20 +22,6 @@ export type ResultFormat = 'results' | 'talaria' | 'sharegpt'
 const defaultOutputTokens = 4_096
 
 const partOf = ({ env, tenant }: Call) => batchesOf(env, tenant.id)
-const iso = (at: number | undefined): string | null => (at === undefined ? null : new Date(at).toISOString())
-
-const batchView = ({ id, plan, status, counts, spentUsd, heldUsd, reason, createdAt, endedAt }: Batch) => ({
-  id,
-  name: plan.name,
-  status,
-  counts,
-  spent_usd: spentUsd,
-  held_usd: heldUsd,
-  budget_usd: plan.budgetUsd ?? null,
-  reason: reason ?? null,
-  created_at: iso(createdAt),
-  ended_at: iso(endedAt),
-})
 
 export async function listBatches(call: Page): Promise<Response> {
   const { limit, cursor } = call.query
@@ -100,29 +86,7 @@ export async function retryBatch(
   }
 }
 
-/** Reads each batch, followed by its prompts, for the export of a tenant. */
-export async function* readBatches(
-  env: Env,
-  authority: Authority,
-): AsyncGenerator<readonly [type: 'batch' | 'batch_prompt', fields: object]> {
-  const part = batchesOf(env, authority.tenantId)
-  let before: number | undefined
-  do {
-    const { data, next } = await part.list(authority, { limit: pageSize, before })
-    for (const batch of data) {
-      const { model, instructions, concurrency, usdPerPrompt, maxSteps, maxOutputTokens } = batch.plan
-      const limits = { usd_per_prompt: usdPerPrompt, max_steps: maxSteps, max_output_tokens: maxOutputTokens }
-      yield ['batch', { ...batchView(batch), model, instructions, concurrency, ...limits }]
-      for await (const item of listItems(env, authority, batch.id))
-        yield ['batch_prompt', { batch_id: batch.id, ...resultOf(item) }]
-    }
-    before = next
-  } while (before !== undefined)
-}
-
 // --- results
-
-const pageSize = 50
 
 export async function streamResults(call: RouteCall<{ readonly format: ResultFormat }, unknown>): Promise<Response> {
   const { id } = await find(call)
@@ -144,31 +108,6 @@ async function* renderLines(call: Call, id: string, format: ResultFormat): Async
     if (line) yield `${JSON.stringify(line)}\n`
   }
 }
-
-async function* listItems(env: Env, authority: Authority, id: string): AsyncGenerator<BatchItem> {
-  for (let after = 0; ;) {
-    const items = await batchesOf(env, authority.tenantId).items(authority, id, after, pageSize)
-    yield* items
-    const last = items.at(-1)
-    if (!last || items.length < pageSize) return
-    after = last.n
-  }
-}
-
-const resultOf = ({ n, label, status, prompt, output, error, costUsd, attempt, ...item }: BatchItem) => ({
-  n,
-  id: label ?? null,
-  status,
-  prompt,
-  output: output ?? null,
-  error: error ?? null,
-  cost_usd: costUsd ?? null,
-  attempt,
-  session_id: item.sessionId ?? null,
-  run_id: item.runId ?? null,
-  started_at: iso(item.startedAt),
-  finished_at: iso(item.finishedAt),
-})
 
 /** Undefined for a prompt without a session, and for one that the key may not open. */
 async function trajectoryOf({ env, tenant, authority }: Call, item: BatchItem, format: 'talaria' | 'sharegpt') {
