@@ -52,9 +52,9 @@ export async function runInLanes<Case>(
 ): Promise<void> {
   const open = [...cases]
   const work = async (lane: number) => {
-    for (let one = open.shift(); one; one = open.shift()) {
-      const now = one
-      await play(now, lane).catch((error: unknown) => fail(now, error))
+    while (open.length) {
+      const one = open.shift() as Case
+      await play(one, lane).catch((error: unknown) => fail(one, error))
     }
   }
   await Promise.all(lanes.map(work))
