@@ -72,7 +72,7 @@ const orders = {
     ],
     ['input'],
     ['chat', 'files', 'secrets', 'login', 'backup'],
-    ['auth.ts', 'submit.ts', 'fork.ts', 'event-bridge.ts', 'tenant-export.ts'],
+    ['auth.ts', 'submit.ts', 'fork.ts', 'event-bridge.ts', 'batch-view.ts', 'tenant-export.ts'],
     ['route.ts'],
     ['media', 'responses', 'connections', 'batches'],
     ['openapi'],

@@ -6,7 +6,10 @@ import { createInterface } from 'node:readline'
 type Answer = { readonly value?: unknown; readonly error?: string }
 
 export function startPython(program: string, ...args: readonly string[]) {
-  const child = spawn(process.env['PYTHON'] ?? 'python3', [program, ...args], { stdio: ['pipe', 'pipe', 'inherit'] })
+  const child = spawn(process.env['PYTHON'] ?? 'python3', [program, ...args], {
+    stdio: ['pipe', 'pipe', 'inherit'],
+    env: { ...process.env, PYTHONPATH: import.meta.dirname, PYTHONDONTWRITEBYTECODE: '1' },
+  })
   const waiting: { readonly resolve: (value: unknown) => void; readonly reject: (error: Error) => void }[] = []
   createInterface({ input: child.stdout }).on('line', (line) => {
     const { value, error } = JSON.parse(line) as Answer

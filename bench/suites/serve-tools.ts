@@ -8,7 +8,7 @@ export type ServedTool = {
   readonly name: string
   readonly description: string
   readonly inputSchema: object
-  readonly isReadOnly: boolean
+  readonly annotations: Readonly<Record<string, boolean>>
 }
 export type CallTool = (name: string, input: Readonly<Record<string, unknown>>) => unknown
 
@@ -20,7 +20,6 @@ type Request = {
 
 /** A function that throws or rejects makes a result with `isError`. `pauseMs`: before and after each call, so that a kill may hit it. */
 export async function serveTools(tools: readonly ServedTool[], call: CallTool, pauseMs: () => number = () => 0) {
-  const listed = tools.map(({ isReadOnly, ...tool }) => ({ ...tool, annotations: { readOnlyHint: isReadOnly } }))
   const answer = async ({ method, params = {} }: Request): Promise<object | undefined> => {
     if (method === 'initialize')
       return {
@@ -29,7 +28,7 @@ export async function serveTools(tools: readonly ServedTool[], call: CallTool, p
         serverInfo: { name: 'suite', version: '1.0.0' },
       }
     if (method === 'ping') return {}
-    if (method === 'tools/list') return { tools: listed }
+    if (method === 'tools/list') return { tools }
     if (method !== 'tools/call') return undefined
     await delay(pauseMs())
     const result = await runTool(call, params)

@@ -22,7 +22,7 @@ const assertions = {
   calledTool(wanted, { calls }) {
     const { name, input, times } = typeof wanted === 'string' ? { name: wanted } : wanted
     const found = calls.filter((call) => call.name === name && (input === undefined || hasPart(call.input, input)))
-    if (times !== undefined && found.length !== times) return `${found.length} calls instead of ${times}`
+    if (times !== undefined) return found.length === times ? undefined : `${found.length} calls instead of ${times}`
     if (found.length) return undefined
     const others = calls.filter((call) => call.name === name).map((call) => JSON.stringify(call.input))
     return others.length ? `called with ${others.join('; ')}` : `not called; called were ${listNames(calls)}`

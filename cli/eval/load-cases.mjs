@@ -1,9 +1,10 @@
 /** Loads the cases of `talaria eval`: YAML, JavaScript or TypeScript files, or a folder with them. */
 
-import { readdirSync, readFileSync, statSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { UsageError } from '../exits.mjs'
+import { findCaseProblem } from './check-case.mjs'
 
 const isCaseFile = (name) => /\.eval\.(ya?ml|[cm]?[jt]s)$/.test(name)
 
@@ -19,6 +20,7 @@ export async function loadCases(paths) {
 }
 
 function listFiles(path) {
+  if (!existsSync(path)) throw new UsageError(`There is no ${path}.`)
   if (!statSync(path).isDirectory()) return [path]
   return readdirSync(path, { recursive: true })
     .map(String)
@@ -49,42 +51,14 @@ async function readModule(file) {
   try {
     return (await import(pathToFileURL(resolve(file)).href)).default
   } catch (error) {
-    if (error?.code !== 'ERR_UNKNOWN_FILE_EXTENSION') throw error
-    throw new UsageError(`${file}: cases in TypeScript need Node 22.18 or newer.`)
+    const isOld = error?.code === 'ERR_UNKNOWN_FILE_EXTENSION'
+    throw new UsageError(`${file}: ${isOld ? 'cases in TypeScript need Node 22.18 or newer.' : error?.message}`)
   }
 }
 
-const known = new Set(
-  'name messages models model instructions settings files tools toolsets approvals answers assert repeat least timeoutSeconds'.split(
-    ' ',
-  ),
-)
-export const checks = [
-  'calledTool',
-  'notCalledTool',
-  'toolOrder',
-  'asked',
-  'maxToolCalls',
-  'maxCost',
-  'output',
-  'file',
-  'judge',
-]
-
-const namesOf = (assertion) => Object.keys(assertion).filter((name) => name !== 'soft')
-
 function checkCase(given, file) {
-  const fail = (message) => {
-    throw new UsageError(`${file}: ${message}`)
-  }
-  if (typeof given?.name !== 'string') fail('a case needs a name.')
-  const unknown = Object.keys(given).find((field) => !known.has(field))
-  if (unknown !== undefined) fail(`"${given.name}" has an unknown field: ${unknown}.`)
-  if (!Array.isArray(given.messages) || !given.messages.length) fail(`"${given.name}" needs messages.`)
-  if (!Array.isArray(given.assert) || !given.assert.length) fail(`"${given.name}" needs assert.`)
-  const wrong = given.assert.map(namesOf).find(([name, ...others]) => others.length || !checks.includes(name))
-  if (wrong)
-    fail(`an assertion of "${given.name}" has ${wrong.join(', ') || 'nothing'}; it needs one of ${checks.join(', ')}.`)
+  const problem = findCaseProblem(given)
+  if (problem !== undefined) throw new UsageError(`${file}: ${problem}`)
   const { model, ...rest } = given
   return { ...rest, ...(model !== undefined && { models: [model] }), file }
 }

@@ -49,7 +49,7 @@ function summaryOf(results) {
 const renderJson = (results) => JSON.stringify({ results }, null, 2)
 
 const escape = (text) =>
-  String(text).replace(/[&<>"]/g, (sign) => ({ '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' })[sign])
+  plain(text).replace(/[&<>"]/g, (sign) => ({ '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' })[sign])
 
 function renderJunit(results) {
   const failed = results.filter((one) => !one.passed).length
@@ -58,8 +58,8 @@ function renderJunit(results) {
     const warned = one.runs.flatMap(({ warnings }) =>
       warnings.map(({ assertion, reason }) => `${assertion}: ${reason}`),
     )
-    const output = warned.length ? `<system-out>${escape(plain(warned.join('\n')))}</system-out>` : ''
-    const failure = one.passed ? '' : `<failure message="${escape(plain(firstReason(one)))}"/>`
+    const output = warned.length ? `<system-out>${escape(warned.join('\n'))}</system-out>` : ''
+    const failure = one.passed ? '' : `<failure message="${escape(firstReason(one))}"/>`
     return `    <testcase ${attributes}>${failure}${output}</testcase>`
   })
   return [

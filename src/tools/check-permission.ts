@@ -100,10 +100,12 @@ function describeCall(
   const risk = tool.risk(input)
   const own = known ?? assessByRisk(risk, listSubjects(input, services))
   const isOnline = services.backend !== undefined && services.backend.capabilities.network !== 'none'
-  const assessment = assessEgress(own, { tool: tool.name, input, risk, isOnline }, egress)
+  const { name, reach } = tool
+  const server = reach && { reach, schema: tool.inputSchema }
+  const assessment = assessEgress(own, { tool: name, input, risk, isOnline, server }, egress)
   return {
     callId: id,
-    tool: tool.name,
+    tool: name,
     toolset: tool.toolset,
     input,
     risk,

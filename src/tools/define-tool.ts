@@ -6,6 +6,7 @@ import {
   type CallContext,
   changesNothing,
   type Effect,
+  type Reach,
   type Risk,
   type ServiceName,
   type Services,
@@ -27,6 +28,8 @@ type ToolDefinition<Input, Need extends ServiceName> = {
   /** For a tool whose effect depends on the input. */
   readonly effectOf?: (input: Input) => Effect
   readonly risk?: (input: Input) => Risk
+  /** For a tool of a server. */
+  readonly reach?: Reach | undefined
   readonly assess?: (input: Input, services: Pick<Services, Need>) => Assessment | Promise<Assessment>
   readonly touches?: (input: Input, services: Pick<Services, Need>) => TouchedResources
   readonly maxResultChars?: number
@@ -55,7 +58,7 @@ function createTool<Input, Need extends ServiceName>(
   input: ToolInput<Input>,
 ): Tool {
   const { name, toolset, description, needs = [], effect, maxResultChars: maxResult } = definition
-  const { effectOf, risk, assess, touches, timeoutMs, availability } = definition
+  const { effectOf, risk, reach, assess, touches, timeoutMs, availability } = definition
   /** Input that does not fit the schema never runs, so it gets the answer for a call without consequences. */
   const ifValid = <Answer, Otherwise>(raw: unknown, use: (value: Input) => Answer, otherwise: Otherwise) => {
     const parsed = input.parse(raw)
@@ -73,6 +76,7 @@ function createTool<Input, Need extends ServiceName>(
       return input.schema
     },
     risk: (raw) => (risk ? ifValid(raw, risk, 'none') : 'none'),
+    ...(reach && { reach }),
     ...(effectOf && { effectOf: (raw) => ifValid(raw, effectOf, effect) }),
     ...(assess && {
       assess: (raw, services) => ifValid(raw, (value) => assess(value, services as Pick<Services, Need>), undefined),

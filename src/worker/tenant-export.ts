@@ -59,6 +59,7 @@ async function* tenantLines(env: Env, tenantId: string): AsyncGenerator<string> 
   yield* skillLines(env, tenantId)
   yield* projectLines(env, tenantId)
   yield* jobLines(env, tenantId)
+  yield* batchLines(env, tenantId)
 }
 
 /** The skills of the tenant with their files. Bundled ones are not the tenant's. */
@@ -97,6 +98,12 @@ async function* jobLines(env: Env, tenantId: string): AsyncGenerator<string> {
     for (const job of data) yield line('job', job)
     before = next
   } while (before !== undefined)
+}
+
+/** A batch, then its prompts in their order. */
+async function* batchLines(env: Env, tenantId: string): AsyncGenerator<string> {
+  const { readBatches } = await import('./batch-view.ts')
+  for await (const [type, fields] of readBatches(env, createOperator(tenantId))) yield line(type, fields)
 }
 
 /** The headers for providers may be secrets: only their names are exported. */

@@ -1,6 +1,6 @@
 /** Tests the command line as users run it, and its agent for editors with the official client of the protocol. */
 
-import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
+import { execFileSync } from 'node:child_process'
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -9,37 +9,22 @@ import { client as createEditor, ndJsonStream } from '@agentclientprotocol/sdk'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { createApi } from '../../bin/lib/api.mjs'
 import { eventually } from './support/client.ts'
+import { openCommandLine } from './support/command-line.ts'
 import { createTenant, server } from './support/here.ts'
 import { root } from './support/server.ts'
 
 const home = mkdtempSync(join(tmpdir(), 'talaria-cli-'))
 let tenant: Awaited<ReturnType<typeof createTenant>>
 beforeAll(async () => void (tenant = await createTenant()))
-afterAll(() => rmSync(home, { recursive: true, force: true }))
+afterAll(() => {
+  close()
+  rmSync(home, { recursive: true, force: true })
+})
 
-type Result = { readonly code: number | null; readonly out: string; readonly err: string }
-
-function start(args: readonly string[], more: Record<string, string> = {}): ChildProcess {
-  const env = {
-    PATH: process.env['PATH'] ?? '',
-    HOME: home,
-    TALARIA_URL: server.url,
-    TALARIA_API_KEY: tenant.key ?? '',
-    ...more,
-  }
-  return spawn(process.execPath, [join(root, 'bin/talaria.mjs'), ...args], { env, cwd: home })
-}
-
-function run(args: readonly string[], input = '', env: Record<string, string> = {}): Promise<Result> {
-  const child = start(args, env)
-  let [out, err] = ['', '']
-  child.stdout?.on('data', (text: Buffer) => void (out += text.toString()))
-  child.stderr?.on('data', (text: Buffer) => void (err += text.toString()))
-  // A command that ends before it reads its input closes the pipe.
-  child.stdin?.on('error', () => undefined)
-  child.stdin?.end(input)
-  return new Promise((resolve) => child.on('close', (code) => resolve({ code, out, err })))
-}
+const { start, run, close } = openCommandLine(home, () => ({
+  TALARIA_URL: server.url,
+  TALARIA_API_KEY: tenant.key ?? '',
+}))
 const json = async <T>(...args: readonly string[]) => JSON.parse((await run([...args, '--json'])).out) as T
 
 it('answers one question on stdout, and streams with its tools on stderr', async () => {

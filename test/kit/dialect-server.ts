@@ -6,6 +6,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import {
   type AnsweringDialect,
   streamedAnswers,
+  streamedTexts,
   wholeAnswers,
   type WrittenCall,
 } from '../agent/providers/support/call-answers.ts'
@@ -14,6 +15,7 @@ import {
 export type Fault = 'slow' | 'cut' | 'wrong'
 export type DialectAnswer =
   | { readonly calls: readonly WrittenCall[]; readonly isWhole?: boolean; readonly fault?: Fault | undefined }
+  | { readonly text: string }
   | { readonly refusal: string }
 export type DialectRequest = { readonly dialect: AnsweringDialect; readonly text: string; readonly nth: number }
 
@@ -34,7 +36,9 @@ export async function startDialectServer(answer: (request: DialectRequest) => Di
     if (!dialect) return response.writeHead(404).end()
     const given = answer({ dialect, text: await readText(incoming), nth: nth++ })
     if ('refusal' in given) return response.writeHead(400).end(JSON.stringify({ error: { message: given.refusal } }))
-    return send(response, dialect, given)
+    if ('calls' in given) return send(response, dialect, given)
+    const { headers, body } = streamedTexts[dialect](given.text)
+    return response.writeHead(200, headers).end(body)
   })
   await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening))
   const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`

@@ -2,7 +2,7 @@
 
 import { afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
 import { forgetSessions, type McpServer, serveMcp, text, tool } from '../support/mcp-server.ts'
-import { calls, listTexts, model, type ModelRequest, says } from '../support/scripted-model.ts'
+import { calls, listTexts, model, type ModelRequest, says, until } from '../support/scripted-model.ts'
 import { applyMigrations, call, type ErrorBody, newKey, newSession, newTenant } from './client.ts'
 
 beforeAll(applyMigrations)
@@ -242,6 +242,28 @@ describe('calls', () => {
     expect(server.requests.some(({ method }) => method === 'tools/call')).toBe(false)
     await call('PATCH', `${path}/wiki`, { key, body: { trusted: true } })
     expect((await runTurn(key, 'mcp__wiki__echo', {}, manual)).read).toContain('echo got')
+  })
+
+  it('ask after a first result, unless annotations of a trusted server and the words of the person say what they do', async () => {
+    const post = tool('post', { annotations: { destructiveHint: false } })
+    const find = tool('find', { annotations: { readOnlyHint: true, openWorldHint: false } })
+    const { key } = await start({ tools: [find, post, tool('drop')] })
+    await add(key, { trusted: true })
+    await call('PATCH', '/api/settings', { key, body: { approvals: { mode: 'manual' } } })
+    const play = async (name: string, value: string) => {
+      const steps = [['find', 'x'] as const, [name, value] as const]
+      const made = steps.map(([one, given]) => calls({ name: `mcp__wiki__${one}`, input: { text: given } }))
+      const { id } = await newSession({ model: model([...made, says('done')]).id }, key)
+      await call('POST', `/api/sessions/${id}/chat`, { key, body: { input: 'Post "hello all".', wait: false } })
+      return until(async () => {
+        const { body } = await call<{ status: string }>('GET', `/api/sessions/${id}`, { key })
+        return body.status === 'running' ? undefined : body.status
+      })
+    }
+    expect(await play('find', 'y')).toBe('idle')
+    expect(await play('post', 'hello all')).toBe('idle')
+    expect(await play('post', 'something that was found')).toBe('waiting')
+    expect(await play('drop', 'hello all')).toBe('waiting')
   })
 
   it('return structured results and errors of the tool as such, which do not open the breaker', async () => {

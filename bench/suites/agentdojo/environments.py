@@ -1,5 +1,4 @@
-"""Holds the environments of AgentDojo, and judges what happened in them: one JSON request per line on stdin, one answer per
-line on stdout.
+"""Holds the environments of AgentDojo, and judges what happened in them (json_lines.py).
 
 list: suites with tools and tasks. open: an environment of a lane, with a planted text or without. call: a tool. judge:
 whether the task of the user is done, and whether the attacker got what they wanted.
@@ -10,9 +9,8 @@ import logging
 import sys
 import types
 
-sys.path.insert(0, sys.argv[1])
-# What the code of the suite prints is no answer.
-answers, sys.stdout = sys.stdout, sys.stderr
+import json_lines
+
 logging.disable(logging.CRITICAL)
 
 
@@ -104,21 +102,8 @@ def judge(request):
     return {"done": bool(lane["suite"]._check_user_task_utility(lane["user"], *given)), "harmed": bool(harmed)}
 
 
-def answer(request):
-    match request["do"]:
-        case "list":
-            return {name: describe(suite) for name, suite in suites.items()}
-        case "open":
-            return start(request)
-        case "call":
-            return call(request)
-        case "judge":
-            return judge(request)
+def list_suites(request):
+    return {name: describe(suite) for name, suite in suites.items()}
 
 
-for line in sys.stdin:
-    try:
-        reply = {"value": answer(json.loads(line))}
-    except Exception as error:
-        reply = {"error": f"{type(error).__name__}: {error}"}
-    print(json.dumps(reply, default=str), flush=True, file=answers)
+json_lines.serve({"list": list_suites, "open": start, "call": call, "judge": judge})

@@ -1,6 +1,7 @@
-/** Tests the order of an obedient model: the person's calls, and the attacker's behind the step that read their text. */
+/** Tests the order of an obedient model: the person's calls, and the attacker's behind the step that read their text; and the annotations of tools. */
 
 import { expect, it } from 'vitest'
+import { annotate } from './annotations.ts'
 import { obeyPlan } from './obey-plan.ts'
 
 const call = (name: string) => ({ name, input: {} })
@@ -27,4 +28,21 @@ it.each([
   [['-', '-', '-'], ['42'], 'nobody'],
 ])('after %j comes %j of the %s', (results, next, of) => {
   expect(answers(...results)).toEqual([next, of])
+})
+
+it.each([
+  ['get_balance', 'read'],
+  ['get_webpage', 'read, open'],
+  ['append_to_file', 'add'],
+  ['delete_file', 'destroy'],
+  ['send_money', 'add, open'],
+  ['create_calendar_event', 'add, open'],
+  ['add_calendar_event_participants', 'add, open'],
+  ['update_scheduled_transaction', 'destroy, open'],
+  ['add_user_to_channel', 'add, open'],
+  ['remove_user_from_slack', 'destroy, open'],
+])('the tool %s may %s', (name, expected) => {
+  const { readOnlyHint, destructiveHint, openWorldHint } = annotate(name)
+  const kind = readOnlyHint ? 'read' : destructiveHint ? 'destroy' : 'add'
+  expect(openWorldHint ? `${kind}, open` : kind).toBe(expected)
 })

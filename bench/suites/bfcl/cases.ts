@@ -6,6 +6,8 @@ import { join } from 'node:path'
 export type BfclCase = {
   readonly id: string
   readonly prompt: string
+  /** Without the instructions. */
+  readonly question: string
   readonly tools: readonly { readonly name: string; readonly description: string; readonly parameters: object }[]
   /** The arguments as JSON that is written in one of several ways. */
   readonly calls: readonly { readonly name: string; readonly json: string }[]
@@ -45,7 +47,7 @@ export const readCases = (folder: string): readonly BfclCase[] =>
     })
   })
 
-const readLines = <Line>(path: string): readonly Line[] =>
+export const readLines = <Line>(path: string): readonly Line[] =>
   readFileSync(path, 'utf8')
     .split('\n')
     .filter(Boolean)
@@ -54,6 +56,9 @@ const readLines = <Line>(path: string): readonly Line[] =>
 const toCase = ({ id, question, function: tools }: Question, answer: Answer, at: number): BfclCase => ({
   id,
   prompt: question.flatMap((turn) => turn.map(({ content }) => content)).join('\n'),
+  question: question
+    .flatMap((turn) => turn.filter(({ role }) => role === 'user').map(({ content }) => content))
+    .join('\n'),
   tools: tools.map(({ name, description = '', parameters }) => ({
     name,
     description,

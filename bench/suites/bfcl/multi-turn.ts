@@ -1,17 +1,16 @@
 /**
  * `node bench/suites/bfcl/multi-turn.ts FOLDER [--every N] [--lanes N]`: plays the multi-turn cases of BFCL through a
- * server, whose tools are the simulators as MCP servers, and compares their end states with those of the known calls.
+ * server in four dialects of providers, one after the other. Its tools are the simulators as MCP servers. Compares their
+ * end states with those of the known calls.
  */
 
-import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
-import { replay, startModelServer } from '../../../test/kit/index.ts'
-import { createClient, eventually } from '../../../test/e2e/support/client.ts'
-import { deleteState, startServer } from '../../../test/e2e/support/server.ts'
-import { modelSettings } from '../../../test/e2e/support/shared.ts'
+import { startDialectServer } from '../../../test/kit/index.ts'
+import { listLanes, markLane, readLane, runInLanes, startAgent, startWatch } from '../agent.ts'
 import { serveTools } from '../serve-tools.ts'
-import { toJsonSchema } from './cases.ts'
+import { readLines, toJsonSchema } from './cases.ts'
+import { dialectSettings, modelOf } from './dialect-models.ts'
 import { type SimulatedCall, startSimulator } from './simulator.ts'
 
 const { values, positionals } = parseArgs({
@@ -36,16 +35,11 @@ const classes: Readonly<Record<string, string>> = {
 
 type Case = {
   readonly id: string
+  readonly model: string
   readonly involved_classes: readonly string[]
   readonly initial_config: object
   readonly turns: readonly (readonly string[])[]
 }
-const readLines = <Line>(path: string): readonly Line[] =>
-  readFileSync(path, 'utf8')
-    .split('\n')
-    .filter(Boolean)
-    .map((line) => JSON.parse(line) as Line)
-
 const cases = categories
   .flatMap((category) => {
     const file = `BFCL_v4_multi_turn_${category}.json`
@@ -54,12 +48,16 @@ const cases = categories
         (one) => [one.id, one.ground_truth],
       ),
     )
-    return readLines<Omit<Case, 'turns'>>(join(data, file)).map((one) => ({ ...one, turns: gold.get(one.id) ?? [] }))
+    return readLines<Omit<Case, 'turns' | 'model'>>(join(data, file)).map((one) => ({
+      ...one,
+      turns: gold.get(one.id) ?? [],
+    }))
   })
   .filter((_, at) => at % Number(values.every) === 0)
+  .map((one, nth) => ({ ...one, model: modelOf(nth) }))
 
 const simulator = startSimulator(folder)
-const lanes = Array.from({ length: Number(values.lanes) }, (_, at) => at)
+const lanes = listLanes(values.lanes)
 const aliasOf = (name: string, lane: number): string => `${classes[name]?.replaceAll('_', '')}${lane}`
 const prefixOf = (name: string, lane: number): string => `mcp__${aliasOf(name, lane)}__`
 const classOf = new Map<string, string>()
@@ -74,7 +72,7 @@ const servers = await Promise.all(
         name: tool.name,
         description: tool.description.slice(0, 500),
         inputSchema: toJsonSchema(tool.parameters) as object,
-        isReadOnly: false,
+        annotations: {},
       }))
       const call = (tool: string, input: SimulatedCall['input']) => simulator.call(`run${lane}`, { name: tool, input })
       return [aliasOf(name, lane), await serveTools(tools, call)] as const
@@ -82,27 +80,19 @@ const servers = await Promise.all(
   ),
 )
 
-/** The calls of the turn that each lane plays now. */
-const playing: (readonly { readonly name: string; readonly input: unknown }[])[] = []
-const model = await startModelServer()
-model.script((asked) => {
-  const calls = playing[Number(/lane (\d+)/.exec(asked.text)?.[1])]
-  return calls && replay(calls.map((call) => ({ calls: [call] })))(asked)
+/** The calls that are left of the turn that each lane plays now. */
+const playing: { readonly name: string; readonly input: unknown }[][] = []
+const provider = await startDialectServer(({ text, nth }) => {
+  const call = playing[readLane(text)]?.shift()
+  if (!call) return { text: 'Done.' }
+  return { calls: [{ id: `call_${nth}`, name: call.name, json: JSON.stringify(call.input) }] }
 })
-const server = await startServer({
-  env: {
-    ...modelSettings(model.url),
-    MCP_SERVERS: JSON.stringify(Object.fromEntries(servers.map(([alias, { url }]) => [alias, { url }]))),
-  },
+const agent = await startAgent({
+  env: dialectSettings(provider.urlOf),
+  servers,
+  settings: { approvals: { mode: 'off' } },
 })
-const client = createClient(server.url, server.key)
-await client.send('PATCH', '/api/settings', { body: { approvals: { mode: 'off' } } })
-for (const [alias] of servers)
-  await eventually(
-    () => client.post(`/api/mcp/servers/${alias}/test`),
-    ({ json }) => json?.ok,
-    30_000,
-  )
+const { client } = agent
 
 const ownerOf = ({ involved_classes: involved }: Case, tool: string): string =>
   involved.find((name) => classOf.has(`${name} ${tool}`)) ?? ''
@@ -112,44 +102,43 @@ async function play(one: Case, lane: number): Promise<string | undefined> {
   const isLong = one.id.includes('long_context')
   const [run, gold] = [`run${lane}`, `gold${lane}`]
   for (const name of [run, gold]) await simulator.open(name, one.involved_classes, one.initial_config, isLong)
-  const session = await client.newSession()
+  const session = await client.newSession({ model: one.model })
   const toolsets = one.involved_classes.map((name) => `mcp-${aliasOf(name, lane)}`).join(',')
   for (const [turn, texts] of one.turns.entries()) {
     const calls = await Promise.all(texts.map((text) => simulator.parse(gold, text)))
     for (const call of calls) await simulator.call(gold, call)
     playing[lane] = calls.map(({ name, input }) => ({ name: `${prefixOf(ownerOf(one, name), lane)}${name}`, input }))
-    const answer = await client.chat(session, `lane ${lane} turn ${turn}`, { 'x-talaria-toolsets': toolsets })
+    const answer = await client.chat(session, `${markLane(lane)} turn ${turn}`, { 'x-talaria-toolsets': toolsets })
     if (answer.status !== 200) return `turn ${turn}: ${answer.status} ${answer.text.slice(0, 200)}`
     if ((await simulator.state(run)) !== (await simulator.state(gold)))
-      return `turn ${turn}: ${texts.join('; ').slice(0, 300)} (${session}: ${answer.json.output?.slice(0, 200)})`
+      return `turn ${turn}: ${texts.join('; ').slice(0, 300)} (${session}: ${await lastResult(session)})`
   }
   return undefined
 }
 
-const started = Date.now()
+const lastResult = async (session: string): Promise<string> =>
+  (await client.messages(session)).findLast(({ role }) => role === 'tool')?.content?.slice(0, 300) ?? ''
+
+const seconds = startWatch()
 let [equal, unreadable] = [0, 0]
 try {
-  const open = [...cases]
-  const work = async (lane: number) => {
-    for (let one = open.shift(); one; one = open.shift()) {
-      const { id } = one
-      const why = await play(one, lane).catch((error: unknown) => {
-        unreadable++
-        return String(error)
-      })
+  await runInLanes(
+    cases,
+    lanes,
+    async (one, lane) => {
+      const why = await play(one, lane)
       if (why === undefined) equal++
-      else console.log(`${id}: ${why}`)
-    }
-  }
-  await Promise.all(lanes.map(work))
-  console.log(
-    `${equal} of ${cases.length} end states equal, ${unreadable} not played, ${Math.round((Date.now() - started) / 1_000)} s`,
+      else console.log(`${one.id} (${one.model}): ${why}`)
+    },
+    ({ id }, error) => {
+      unreadable++
+      console.log(`${id}: ${String(error)}`)
+    },
   )
+  console.log(`${equal} of ${cases.length} end states equal, ${unreadable} not played, ${seconds()} s`)
 } finally {
-  await server.stop()
-  await model.close()
-  for (const [, one] of servers) one.close()
+  await agent.stop()
+  await provider.close()
   simulator.close()
-  deleteState(server.state)
 }
 process.exitCode = equal === cases.length ? 0 : 1

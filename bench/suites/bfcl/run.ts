@@ -9,6 +9,7 @@ import type { AnsweringDialect } from '../../../test/agent/providers/support/cal
 import { startDialectServer } from '../../../test/kit/dialect-server.ts'
 import { deleteState, startServer } from '../../../test/e2e/support/server.ts'
 import { type BfclCase, readCases } from './cases.ts'
+import { dialectModels, dialectSettings } from './dialect-models.ts'
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
@@ -18,14 +19,6 @@ const [folder] = positionals
 if (!folder) throw new Error('usage: node bench/suites/bfcl/run.ts FOLDER [--every N]')
 const cases = readCases(folder).filter((_, at) => at % Number(values.every) === 0)
 const requestsAtOnce = 8
-
-/** The model of each dialect; `path` marks the requests of its provider. */
-const models: Readonly<Record<AnsweringDialect, string>> = {
-  'openai-chat': 'openrouter/some-model',
-  'openai-responses': 'xai/some-model',
-  anthropic: 'anthropic/claude-sonnet-4-5',
-  'bedrock-converse': 'bedrock/anthropic.claude-sonnet-4-5',
-}
 
 const caseMark = /\[case (\d+) (streamed|whole)\]/
 
@@ -39,18 +32,7 @@ const provider = await startDialectServer(({ dialect, text }) => {
   return { calls, isWhole: way === 'whole' && dialect !== 'bedrock-converse' }
 })
 
-const server = await startServer({
-  env: {
-    OPENROUTER_API_KEY: 'k',
-    OPENROUTER_BASE_URL: provider.urlOf('openai-chat'),
-    XAI_API_KEY: 'k',
-    XAI_BASE_URL: provider.urlOf('openai-responses'),
-    ANTHROPIC_API_KEY: 'k',
-    ANTHROPIC_BASE_URL: provider.urlOf('anthropic'),
-    BEDROCK_API_KEY: 'k',
-    BEDROCK_BASE_URL: provider.urlOf('bedrock-converse'),
-  },
-})
+const server = await startServer({ env: dialectSettings(provider.urlOf) })
 
 type GivenCall = { readonly name: string; readonly arguments: string }
 type Fragment = { readonly index: number; readonly function: { readonly name?: string; readonly arguments?: string } }
@@ -104,7 +86,7 @@ function joinFragments(stream: string): readonly GivenCall[] {
 let [asked, failed, shown] = [0, 0, 0]
 async function check(known: BfclCase, at: number, dialect: AnsweringDialect, isStreamed: boolean) {
   const wanted = JSON.stringify(known.calls.map(({ name, json }) => ({ name, arguments: json })))
-  const given = await ask(known, at, models[dialect], isStreamed).then(
+  const given = await ask(known, at, dialectModels[dialect], isStreamed).then(
     (calls) => JSON.stringify(calls.map(({ name, arguments: json }) => ({ name, arguments: json }))),
     (error: unknown) => String(error),
   )
@@ -127,7 +109,7 @@ async function runAll(dialect: AnsweringDialect, isStreamed: boolean) {
 
 const started = Date.now()
 try {
-  for (const dialect of Object.keys(models) as AnsweringDialect[])
+  for (const dialect of Object.keys(dialectModels) as AnsweringDialect[])
     for (const isStreamed of [true, false]) await runAll(dialect, isStreamed)
   console.log(`${asked} requests, ${failed} differ, ${Math.round((Date.now() - started) / 1_000)} s`)
 } finally {

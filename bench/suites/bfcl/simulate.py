@@ -1,4 +1,4 @@
-"""Runs the simulators of BFCL's multi-turn cases: one JSON request per line on stdin, one answer per line on stdout.
+"""Runs the simulators of BFCL's multi-turn cases (json_lines.py).
 
 open: makes the objects of a lane. call: calls a method by name with keyword arguments. state: the attributes of all
 objects. parse: a call as Python writes it, as name and arguments.
@@ -9,7 +9,8 @@ import copy
 import importlib
 import inspect
 import json
-import sys
+
+import json_lines
 
 SOURCE = "bfcl_eval.eval_checker.multi_turn_eval.func_source_code."
 MODULES = {
@@ -72,26 +73,13 @@ def parse(request):
     return {"name": name, "input": given}
 
 
-def answer(request):
-    match request["do"]:
-        case "open":
-            made = {name: make(name, request["config"], request["isLong"]) for name in request["classes"]}
-            lanes[request["lane"]] = made
-            return True
-        case "call":
-            return call(request)
-        case "state":
-            return dump(lanes[request["lane"]])
-        case "parse":
-            return parse(request)
+def start(request):
+    lanes[request["lane"]] = {name: make(name, request["config"], request["isLong"]) for name in request["classes"]}
+    return True
 
 
-sys.path.insert(0, sys.argv[1])
-# What the code of the suite prints is no answer.
-answers, sys.stdout = sys.stdout, sys.stderr
-for line in sys.stdin:
-    try:
-        reply = {"value": answer(json.loads(line))}
-    except Exception as error:
-        reply = {"error": f"{type(error).__name__}: {error}"}
-    print(json.dumps(reply, default=str), flush=True, file=answers)
+def state(request):
+    return dump(lanes[request["lane"]])
+
+
+json_lines.serve({"open": start, "call": call, "state": state, "parse": parse})

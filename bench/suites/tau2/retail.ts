@@ -100,19 +100,26 @@ function cancelOrder(shop: Shop, input: Input): Order {
   return order
 }
 
-function exchangeItems(shop: Shop, input: Input): Order {
+/** Items of an order in a status, the variants that replace them, and the method that pays the difference. */
+function planReplacement(shop: Shop, input: Input, status: string, refusal: string) {
   const order = orderOf(shop, input)
-  require(order.status === 'delivered', 'Only a delivered order can be exchanged.')
+  require(order.status === status, refusal)
   const [ids, newIds] = [listOf(input, 'item_ids'), listOf(input, 'new_item_ids')]
   requireItems(order, ids)
-  const difference = cents(chooseVariants(shop, order, ids, newIds).difference)
+  const { variants, difference } = chooseVariants(shop, order, ids, newIds)
   const method = methodOf(shop, order.user_id, textOf(input, 'payment_method_id'))
-  require(!isGiftCard(method) || (method.balance ?? 0) >= difference, 'The gift card cannot pay the difference.')
+  require(!isGiftCard(method) || (method.balance ?? 0) >= cents(difference), 'The gift card cannot pay the difference.')
+  return { order, ids, newIds, variants, difference, method }
+}
+
+function exchangeItems(shop: Shop, input: Input): Order {
+  const refusal = 'Only a delivered order can be exchanged.'
+  const { order, ids, newIds, difference, method } = planReplacement(shop, input, 'delivered', refusal)
   order.status = 'exchange requested'
   order['exchange_items'] = ids.toSorted()
   order['exchange_new_items'] = newIds.toSorted()
   order['exchange_payment_method_id'] = method.id
-  order['exchange_price_difference'] = difference
+  order['exchange_price_difference'] = cents(difference)
   return order
 }
 
@@ -131,14 +138,9 @@ function returnItems(shop: Shop, input: Input): Order {
 }
 
 function changeItems(shop: Shop, input: Input): Order {
-  const order = orderOf(shop, input)
-  require(order.status === 'pending', 'Only a pending order can be changed, and only once.')
-  const [ids, newIds] = [listOf(input, 'item_ids'), listOf(input, 'new_item_ids')]
-  requireItems(order, ids)
+  const refusal = 'Only a pending order can be changed, and only once.'
+  const { order, ids, newIds, variants, difference, method } = planReplacement(shop, input, 'pending', refusal)
   require(ids.every((id, at) => id !== newIds[at]), 'A new item must differ from the old one.')
-  const { variants, difference } = chooseVariants(shop, order, ids, newIds)
-  const method = methodOf(shop, order.user_id, textOf(input, 'payment_method_id'))
-  require(!isGiftCard(method) || (method.balance ?? 0) >= difference, 'The gift card cannot pay the difference.')
   order.payment_history.push({
     transaction_type: difference > 0 ? 'payment' : 'refund',
     amount: Math.abs(difference),
@@ -206,6 +208,23 @@ type Definition = {
   readonly run: (shop: Shop, input: Input) => unknown
 }
 
+/** Looks one row up by its id. */
+const lookUp = <Row>(
+  field: string,
+  noun: string,
+  table: (shop: Shop) => Readonly<Record<string, Row>>,
+): Definition => ({
+  fields: { [field]: text },
+  isRead: true,
+  run: (shop, input) => find(table(shop), textOf(input, field), noun),
+})
+
+const isSameField = (value: string, input: Input, field: string): boolean => isSameText(value, textOf(input, field))
+const variantsOf = ({ products }: Shop): Record<string, Variant> =>
+  Object.assign({}, ...Object.values(products).map(({ variants }) => variants))
+const changeUserAddress = ({ users }: Shop, input: Input): User =>
+  Object.assign(find(users, textOf(input, 'user_id'), 'User'), { address: addressIn(input) })
+
 const definitions: Readonly<Record<string, Definition>> = {
   calculate: { fields: { expression: text }, isRead: true, run: (_, input) => calculate(textOf(input, 'expression')) },
   cancel_pending_order: { fields: { order_id: text, reason: text }, run: cancelOrder },
@@ -217,15 +236,11 @@ const definitions: Readonly<Record<string, Definition>> = {
   modify_pending_order_items: { fields: exchange, run: changeItems },
   modify_pending_order_payment: { fields: { order_id: text, payment_method_id: text }, run: changePayment },
   modify_pending_order_address: { fields: { order_id: text, ...address }, run: changeOrderAddress },
-  modify_user_address: {
-    fields: { user_id: text, ...address },
-    run: ({ users }, input) =>
-      Object.assign(find(users, textOf(input, 'user_id'), 'User'), { address: addressIn(input) }),
-  },
+  modify_user_address: { fields: { user_id: text, ...address }, run: changeUserAddress },
   find_user_id_by_email: {
     fields: { email: text },
     isRead: true,
-    run: (shop, input) => findUser(shop, ({ email }) => isSameText(email, textOf(input, 'email'))),
+    run: (shop, input) => findUser(shop, ({ email }) => isSameField(email, input, 'email')),
   },
   find_user_id_by_name_zip: {
     fields: { first_name: text, last_name: text, zip: text },
@@ -234,30 +249,15 @@ const definitions: Readonly<Record<string, Definition>> = {
       findUser(
         shop,
         ({ name, address: { zip } }) =>
-          isSameText(name.first_name, textOf(input, 'first_name')) &&
-          isSameText(name.last_name, textOf(input, 'last_name')) &&
+          isSameField(name.first_name, input, 'first_name') &&
+          isSameField(name.last_name, input, 'last_name') &&
           zip === textOf(input, 'zip'),
       ),
   },
-  get_order_details: { fields: { order_id: text }, isRead: true, run: orderOf },
-  get_product_details: {
-    fields: { product_id: text },
-    isRead: true,
-    run: ({ products }, input) => find(products, textOf(input, 'product_id'), 'Product'),
-  },
-  get_item_details: {
-    fields: { item_id: text },
-    isRead: true,
-    run: ({ products }, input) => {
-      const variants = Object.assign({}, ...Object.values(products).map((product) => product.variants))
-      return find(variants as Record<string, Variant>, textOf(input, 'item_id'), 'Item')
-    },
-  },
-  get_user_details: {
-    fields: { user_id: text },
-    isRead: true,
-    run: ({ users }, input) => find(users, textOf(input, 'user_id'), 'User'),
-  },
+  get_order_details: lookUp('order_id', 'Order', ({ orders }) => orders),
+  get_product_details: lookUp('product_id', 'Product', ({ products }) => products),
+  get_item_details: lookUp('item_id', 'Item', variantsOf),
+  get_user_details: lookUp('user_id', 'User', ({ users }) => users),
   list_all_product_types: {
     fields: {},
     isRead: true,
@@ -270,7 +270,7 @@ export const retailTools: readonly ServedTool[] = Object.entries(definitions).ma
   name,
   description: name.replaceAll('_', ' '),
   inputSchema: { type: 'object', properties: fields, required: Object.keys(fields) },
-  isReadOnly: isRead ?? false,
+  annotations: { readOnlyHint: isRead ?? false },
 }))
 
 export const isRead = (name: string): boolean => definitions[name]?.isRead ?? false

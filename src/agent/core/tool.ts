@@ -28,6 +28,12 @@ import type { WebPort } from './vendor/web.ts'
  */
 export type Effect = 'pure' | 'once' | 'keyed' | 'effect'
 
+/**
+ * How far a call of a server reaches that destroys nothing, by the annotations of a server that the tenant trusts: `own`
+ * ends in what the server holds; `open` may pass its arguments on to others.
+ */
+export type Reach = 'own' | 'open'
+
 export const changesNothing = (effect: Effect | undefined): boolean => effect === 'pure' || effect === 'once'
 
 export type { Risk } from './permission/approval.ts'
@@ -240,6 +246,8 @@ export type Tool = {
   /** The effect of one call, when it depends on the input. */
   readonly effectOf?: (input: unknown) => Effect
   readonly risk: (input: unknown) => Risk
+  /** Absent: unknown, or it may destroy something. */
+  readonly reach?: Reach
   /** Assesses the input. Without it, the risk alone decides. */
   readonly assess?: (
     input: unknown,

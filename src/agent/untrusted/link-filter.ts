@@ -1,7 +1,7 @@
 /**
  * Withholds addresses in the text of an answer that nobody has written before: a page could have told the model to put
- * private data into a link or an image, which a client opens by itself. Blocks of code are kept, because nothing opens
- * what is in them.
+ * private data into a link or an image, which a client opens by itself. Nothing opens what is in code: blocks of it are
+ * kept, and an address that a result has shown becomes code.
  */
 
 export type LinkFilter = {
@@ -18,24 +18,13 @@ const linkStart = /https?:\/\/|\/\/|www\.|mailto:/i
 const partialStart = /(?:h(?:t(?:t(?:p(?:s?:?\/?)?)?)?)?|\/|w{1,3}|m(?:a(?:i(?:l(?:t(?:o)?)?)?)?)?)$/i
 const linkEnd = /[\s<>"'`|\\\])]/
 
-export function openLinkFilter(isKnown: (url: URL) => boolean): LinkFilter {
+/** `hasShown`: a result has the address, but the model may have composed it before. */
+export function openLinkFilter(
+  isKnown: (url: URL) => boolean,
+  hasShown: (url: URL) => boolean = () => false,
+): LinkFilter {
+  const shown = followLines()
   let held = ''
-  let lineStart = ''
-  let fence = ''
-  let before = ''
-
-  /** Follows the lines, of which some open and close blocks of code. */
-  function pass(text: string): string {
-    for (const [at, line] of text.split('\n').entries()) {
-      if (at > 0) {
-        fence = nextFence(fence, lineStart)
-        lineStart = ''
-      }
-      if (lineStart.length < maxFenceLine) lineStart += line.slice(0, maxFenceLine)
-    }
-    before = text.at(-1) ?? before
-    return text
-  }
 
   /** Takes the address at the beginning of the held text. Undefined: it has not ended. */
   function takeLink(minChars: number, isEnd: boolean): string | undefined {
@@ -44,23 +33,32 @@ export function openLinkFilter(isKnown: (url: URL) => boolean): LinkFilter {
     const link = end < 0 ? held : held.slice(0, end)
     held = held.slice(link.length)
     // The middle of another scheme, or of a path.
-    const isPart = link.startsWith('//') && /[\w:/]/.test(before)
-    return fence !== '' || isPart ? link : render(link, isKnown)
+    const isPart = link.startsWith('//') && /[\w:/]/.test(shown.before())
+    return shown.isInBlock() || isPart ? link : render(link)
+  }
+
+  function render(link: string): string {
+    const { address, after, url } = parseLink(link)
+    if (!url || isLocal(url) || isKnown(url)) return link
+    const code = hasShown(url) ? shown.asCode(address, held) : undefined
+    return code === undefined
+      ? `[link withheld: ${url.hostname || url.protocol.slice(0, -1)}]${after}`
+      : `${code}${after}`
   }
 
   function take(isEnd: boolean): string {
-    let shown = ''
+    let text = ''
     for (let found = linkStart.exec(held); found; found = linkStart.exec(held)) {
-      shown += pass(held.slice(0, found.index))
+      text += shown.pass(held.slice(0, found.index))
       held = held.slice(found.index)
       const link = takeLink(found[0].length, isEnd)
-      if (link === undefined) return shown
-      shown += pass(link)
+      if (link === undefined) return text
+      text += shown.pass(link)
     }
     const kept = isEnd ? 0 : (partialStart.exec(held)?.[0].length ?? 0)
-    shown += pass(held.slice(0, held.length - kept))
+    text += shown.pass(held.slice(0, held.length - kept))
     held = held.slice(held.length - kept)
-    return shown
+    return text
   }
 
   return {
@@ -73,6 +71,45 @@ export function openLinkFilter(isKnown: (url: URL) => boolean): LinkFilter {
 }
 
 const maxFenceLine = 200
+
+/** Follows the lines of a text, of which some open and close blocks of code. */
+function followLines() {
+  let lineStart = ''
+  let fence = ''
+  let before = ''
+  /** Backticks of the line, and whether those of the paragraph could open or close code elsewhere. */
+  let ticks = 0
+  let isTicked = false
+  const endLine = () => {
+    fence = nextFence(fence, lineStart)
+    isTicked = lineStart.trim() !== '' && (isTicked || ticks % 2 > 0)
+    ticks = 0
+    lineStart = ''
+  }
+  return {
+    before: () => before,
+    isInBlock: () => fence !== '',
+    pass(text: string): string {
+      for (const [at, line] of text.split('\n').entries()) {
+        if (at > 0) endLine()
+        if (lineStart.length < maxFenceLine) lineStart += line.slice(0, maxFenceLine)
+        ticks += line.split('`').length - 1
+        isTicked ||= /``|\\`/.test(at ? line : before + line)
+      }
+      before = text.at(-1) ?? before
+      return text
+    },
+    /** Undefined where ticks around it would make other code, and the address a link. */
+    asCode(address: string, next: string): string | undefined {
+      const [isTickBefore, isTickBehind] = [before === '`', next.startsWith('`')]
+      if (isTicked || before === '\\') return undefined
+      if (ticks % 2 > 0) return isTickBefore && isTickBehind ? address : undefined
+      if (isTickBefore || isTickBehind) return undefined
+      // In brackets and quotes it would still be the target of a link or an image.
+      return `${/[("'<=]/.test(before) ? 'address: ' : ''}\`${address}\``
+    },
+  }
+}
 
 /** The fence of the block that goes on after this line. Empty: there is none. */
 function nextFence(open: string, line: string): string {
@@ -93,15 +130,15 @@ function findEnd(text: string, from: number): number {
   return -1
 }
 
-function render(link: string, isKnown: (url: URL) => boolean): string {
+/** `url` is undefined for what is no address. */
+function parseLink(link: string) {
   const [, address = '', after = ''] = /^(.*?)([.,;:!?*_]*)$/s.exec(link) ?? []
   const url = URL.parse(
     address.startsWith('//') ? `https:${address}` : /^www\./i.test(address) ? `https://${address}` : address,
   )
   // A comment of code begins so too.
-  if (!url || (address.startsWith('//') && !url.hostname.includes('.'))) return link
-  if (isLocal(url) || isKnown(url)) return link
-  return `[link withheld: ${url.hostname || url.protocol.slice(0, -1)}]${after}`
+  const isComment = address.startsWith('//') && !url?.hostname.includes('.')
+  return { address, after, url: isComment ? undefined : (url ?? undefined) }
 }
 
 /** Nobody outside answers there. */

@@ -31,7 +31,7 @@ const transient = new Set([
 ])
 
 /** A tenant with rows in one of these is in use. */
-const telling = ['job', 'memory', 'project', 'skill']
+const telling = ['batch', 'job', 'memory', 'project', 'skill']
 
 /** The hash of what was restored: a restore that was interrupted repeats its last part. */
 const createRestored = 'CREATE TABLE IF NOT EXISTS restored (hash TEXT PRIMARY KEY)'

@@ -5,6 +5,7 @@ import { sessionStub, tenantStub } from '#durable/platform/addresses.ts'
 import { textStream } from '#durable/platform/byte-stream.ts'
 import { type Batch, type BatchItem, batchesOf } from '#durable/tenant/batches/batch.ts'
 import type * as z from 'zod'
+import { batchView, listItems, resultOf } from '../batch-view.ts'
 import { AppError, notFound } from '../errors.ts'
 import { claimIds, releaseOnError, replayHeaders } from '../idempotency.ts'
 import { readPosition, renderNextPosition } from '../input/page.ts'
@@ -21,20 +22,6 @@ export type ResultFormat = 'results' | 'talaria' | 'sharegpt'
 const defaultOutputTokens = 4_096
 
 const partOf = ({ env, tenant }: Call) => batchesOf(env, tenant.id)
-const iso = (at: number | undefined): string | null => (at === undefined ? null : new Date(at).toISOString())
-
-const batchView = ({ id, plan, status, counts, spentUsd, heldUsd, reason, createdAt, endedAt }: Batch) => ({
-  id,
-  name: plan.name,
-  status,
-  counts,
-  spent_usd: spentUsd,
-  held_usd: heldUsd,
-  budget_usd: plan.budgetUsd ?? null,
-  reason: reason ?? null,
-  created_at: iso(createdAt),
-  ended_at: iso(endedAt),
-})
 
 export async function listBatches(call: Page): Promise<Response> {
   const { limit, cursor } = call.query
@@ -101,8 +88,6 @@ export async function retryBatch(
 
 // --- results
 
-const pageSize = 50
-
 export async function streamResults(call: RouteCall<{ readonly format: ResultFormat }, unknown>): Promise<Response> {
   const { id } = await find(call)
   const { format } = call.query
@@ -118,32 +103,11 @@ export async function streamResults(call: RouteCall<{ readonly format: ResultFor
 }
 
 async function* renderLines(call: Call, id: string, format: ResultFormat): AsyncGenerator<string> {
-  for (let after = 0; ;) {
-    const items = await partOf(call).items(call.authority, id, after, pageSize)
-    for (const item of items) {
-      const line = format === 'results' ? resultOf(item) : await trajectoryOf(call, item, format)
-      if (line) yield `${JSON.stringify(line)}\n`
-    }
-    const last = items.at(-1)
-    if (!last || items.length < pageSize) return
-    after = last.n
+  for await (const item of listItems(call.env, call.authority, id)) {
+    const line = format === 'results' ? resultOf(item) : await trajectoryOf(call, item, format)
+    if (line) yield `${JSON.stringify(line)}\n`
   }
 }
-
-const resultOf = ({ n, label, status, prompt, output, error, costUsd, attempt, ...item }: BatchItem) => ({
-  n,
-  id: label ?? null,
-  status,
-  prompt,
-  output: output ?? null,
-  error: error ?? null,
-  cost_usd: costUsd ?? null,
-  attempt,
-  session_id: item.sessionId ?? null,
-  run_id: item.runId ?? null,
-  started_at: iso(item.startedAt),
-  finished_at: iso(item.finishedAt),
-})
 
 /** Undefined for a prompt without a session, and for one that the key may not open. */
 async function trajectoryOf({ env, tenant, authority }: Call, item: BatchItem, format: 'talaria' | 'sharegpt') {

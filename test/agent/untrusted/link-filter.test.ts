@@ -1,4 +1,4 @@
-/** Tests that addresses which nobody has written before do not get into an answer, wherever its pieces are split. */
+/** Tests that addresses which nobody has written before do not get into an answer, or only as code, wherever its pieces are split. */
 
 import { array, assert, constantFrom, nat, property } from 'fast-check'
 import { describe, expect, it } from 'vitest'
@@ -6,8 +6,9 @@ import { openLinkFilter } from '#agent/untrusted/link-filter.ts'
 
 const known = 'https://known.example/a?b=1'
 const isKnown = (url: URL): boolean => url.href === known || url.hostname === 'wiki.example'
+const hasShown = (url: URL): boolean => url.hostname === 'mail.example'
 const show = (text: string): string => {
-  const filter = openLinkFilter(isKnown)
+  const filter = openLinkFilter(isKnown, hasShown)
   return filter.push(text) + filter.flush()
 }
 
@@ -41,6 +42,29 @@ describe('an address', () => {
     expect(show(text)).toBe(text)
   })
 
+  const shown = 'https://mail.example/1'
+  it.each([
+    ['a plain address', `See ${shown}.`, `See \`${shown}\`.`],
+    ['two of them', `${shown}, ${shown}`, `\`${shown}\`, \`${shown}\``],
+    ['a link', `[x](${shown})`, `[x](address: \`${shown}\`)`],
+    ['an image', `![x](${shown} "t")`, `![x](address: \`${shown}\` "t")`],
+    ['an image of HTML', `<img src="${shown}">`, `<img src="address: \`${shown}\`">`],
+    ['an address in signs', `<${shown}>`, `<address: \`${shown}\`>`],
+    ['code within a line', `Open \`${shown}\`.`, `Open \`${shown}\`.`],
+    ['after code', `\`a\` and ${shown}`, `\`a\` and \`${shown}\``],
+    ['after a paragraph with a tick', `a \` b\n\n${shown}`, `a \` b\n\n\`${shown}\``],
+  ])('of a result is code: %s', (_name, text, expected) => {
+    expect(show(text)).toBe(expected)
+  })
+
+  // The ticks around it would open or close other code, and the address would be a link.
+  it.each([`\` ${shown}`, `- a \` b\n- ${shown}`, `\\\`${shown} \``, `\`\` ${shown}`, `${shown}\``, `\`a\`${shown}`])(
+    'of a result is withheld where it would not become code: %s',
+    (text) => {
+      expect(show(text)).toContain('[link withheld: mail.example]')
+    },
+  )
+
   it('is withheld wherever the pieces of the text end', () => {
     const pieces = array(
       constantFrom(
@@ -49,6 +73,9 @@ describe('an address', () => {
         '\n',
         'https://evil.example/1',
         known,
+        'https://mail.example/1',
+        '`',
+        '\\',
         '```',
         '(',
         ')',
@@ -61,7 +88,7 @@ describe('an address', () => {
     assert(
       property(pieces, array(nat(20)), (words, cuts) => {
         const text = words.join('')
-        const filter = openLinkFilter(isKnown)
+        const filter = openLinkFilter(isKnown, hasShown)
         let [shown, at] = ['', 0]
         for (const cut of cuts) {
           shown += filter.push(text.slice(at, at + cut))

@@ -104,11 +104,34 @@ const readBody = ({ request, response }: Http, done: (bytes: Buffer) => void): v
   })
 }
 
+/** The model `forward-PORT` is the model server of one test file, which shares the server with others. */
+const forwarded = /"model":"forward-(\d{2,5})/
+
+async function forward({ response }: Http, bytes: Buffer, port: string): Promise<void> {
+  const gone = new AbortController()
+  response.on('close', () => gone.abort())
+  const answer = await fetch(`http://127.0.0.1:${port}/v1/chat/completions`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: bytes.toString('utf8'),
+    signal: gone.signal,
+  })
+  response.writeHead(answer.status, { 'content-type': answer.headers.get('content-type') ?? '' })
+  for await (const part of answer.body ?? []) response.write(part)
+  response.end()
+}
+
 const route = (state: State, http: Http, reset: ModelServer['reset']): void => {
   const arrived = now()
   const { pathname, searchParams } = new URL(http.request.url ?? '/', 'http://local')
   const key = `${http.request.method} ${pathname}`
-  if (key === 'POST /v1/chat/completions') readBody(http, (bytes) => complete(state, http, arrived, bytes))
+  if (key === 'POST /v1/chat/completions')
+    readBody(http, (bytes) => {
+      const [, port] = forwarded.exec(bytes.toString('latin1', 0, 4_000)) ?? []
+      if (port === undefined || String(http.request.headers.host).endsWith(`:${port}`))
+        complete(state, http, arrived, bytes)
+      else forward(http, bytes, port).catch((error: unknown) => invalid(http.response, error))
+    })
   else if (key === 'POST /v1/audio/transcriptions') readBody(http, (bytes) => sendTranscription(http, bytes))
   else if (key === 'GET /v1/models') sendJson(http.response, 200, models)
   else if (key === 'GET /__journal') sendJson(http.response, 200, JSON.stringify({ data: state.journal.entries() }))

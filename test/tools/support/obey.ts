@@ -6,7 +6,7 @@ import { type AssistantMessage, type Message, textIn, userText } from '#agent/co
 import type { Assessment } from '#agent/core/permission/approval.ts'
 import type { FileMarksRecord, Marks } from '#agent/core/marks.ts'
 import type { Authority } from '#agent/core/permission/authority.ts'
-import type { CallContext, Risk, Tool } from '#agent/core/tool.ts'
+import type { CallContext, Reach, Risk, Tool } from '#agent/core/tool.ts'
 import type { ApprovalPolicy } from '#agent/policy/approval/approval.ts'
 import { judgeCommand } from '#agent/shell-policy/judge-command.ts'
 import { openMarkLog } from '#durable/turn/tools/mark-log.ts'
@@ -22,6 +22,8 @@ const risks: Readonly<Record<string, Risk>> = {
   browser_navigate: 'net',
   vision_analyze: 'none',
   mcp__mail__send: 'none',
+  mcp__notes__find: 'net',
+  mcp__chat__post: 'net',
   image_generate: 'spend',
   send_message: 'send',
   read_file: 'read',
@@ -46,6 +48,17 @@ const risks: Readonly<Record<string, Risk>> = {
   todo: 'none',
 }
 
+/** Tools of servers that the tenant trusts, as their annotations say. */
+const reaches: Readonly<Record<string, Reach>> = { mcp__notes__find: 'own', mcp__chat__post: 'open' }
+const post = z.looseObject({
+  to: z.union([z.string(), z.array(z.string())]).optional(),
+  text: z.string().optional(),
+  day: z.number().optional(),
+  isLoud: z.boolean().optional(),
+  kind: z.enum(['note', 'question']).optional(),
+  more: z.looseObject({}).optional(),
+})
+
 /** Judges commands as the tool does. */
 const assessCommand = (command: string, network: string): Assessment => {
   const host = { isSandboxed: true, isOnline: network !== 'none', secretFiles: undefined }
@@ -58,9 +71,10 @@ function toolNamed(name: string): Tool {
     name,
     toolset: 'test',
     description: '',
-    input: z.looseObject({}),
+    input: name === 'mcp__chat__post' ? post : z.looseObject({}),
     effect: 'effect',
     risk: () => risks[name] ?? 'none',
+    reach: reaches[name],
     // What was asked for is the result.
     run: async (input: Readonly<Record<string, unknown>>, { addMarks }: CallContext) => {
       // Of what subagents, skills and earlier sessions hold.

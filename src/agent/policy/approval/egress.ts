@@ -6,7 +6,7 @@
 
 import { holdsBoth, type Marks } from '#agent/core/marks.ts'
 import type { Assessment } from '#agent/core/permission/approval.ts'
-import type { Risk } from '#agent/core/tool.ts'
+import type { Reach, Risk } from '#agent/core/tool.ts'
 import { readText } from '#agent/untrusted/result-marks.ts'
 
 export type EgressState = {
@@ -19,7 +19,7 @@ export type EgressState = {
   /** Loads what `carriesNothing` needs, when the turn holds both marks. Undefined: nothing has to be awaited. */
   readonly load: () => Promise<unknown> | undefined
   /** Whether the call can have nothing private in it. Counts it. */
-  readonly carriesNothing: (send: Pick<PossibleSend, 'tool' | 'input'>) => boolean
+  readonly carriesNothing: (send: SentContent) => boolean
 }
 
 export type PossibleSend = {
@@ -28,7 +28,11 @@ export type PossibleSend = {
   readonly risk: Risk
   /** Commands and code of the session reach a network. */
   readonly isOnline: boolean
+  /** Of a tool of a trusted server. */
+  readonly server?: { readonly reach: Reach; readonly schema: object } | undefined
 }
+
+export type SentContent = Pick<PossibleSend, 'tool' | 'input' | 'server'>
 
 /** Lets a person decide about a call that could send out what the turn has read. */
 export function assessEgress(assessed: Assessment, send: PossibleSend, state: EgressState | undefined): Assessment {
@@ -43,7 +47,12 @@ export function assessEgress(assessed: Assessment, send: PossibleSend, state: Eg
 }
 
 const leavingRisks: ReadonlySet<Risk> = new Set(['net', 'send', 'spend'])
-function leaves({ tool, input, risk, isOnline }: PossibleSend, assessment: Assessment, state: EgressState): boolean {
+function leaves(
+  { tool, input, risk, isOnline, server }: PossibleSend,
+  assessment: Assessment,
+  state: EgressState,
+): boolean {
+  if (server?.reach === 'own') return false
   if (leavingRisks.has(risk) || /^(?:mcp|browser|web)_/.test(tool)) return true
   if (tool === 'cronjob') return /^(?:create|update)$/.test(readText(input, 'action'))
   if (tool === 'vision_analyze') return isWebAddress(imageOf(input))

@@ -11,6 +11,10 @@ import { typedIn } from '#agent/untrusted/typed-text.ts'
 export type KnownTexts = {
   /** The person has typed the address, or a host with nothing behind it. */
   readonly hasTyped: (url: URL) => boolean
+  /** The person has typed the text in one piece. */
+  readonly hasTypedText: (text: string) => boolean
+  /** A result of a tool contains the address, whoever composed it. */
+  readonly hasShown: (url: URL) => boolean
   /** A text that was not written with foreign and private data in sight contains the address. */
   readonly hasRead: (url: URL) => boolean
   /** The words are those of the person, of public texts in few pieces, and those of every search. */
@@ -33,14 +37,23 @@ export function collectTexts(messages: readonly Message[]): KnownTexts {
       .join('\n'),
   ) as [string, string]
   const words = new Set(splitWords(typed))
+  let results: string | undefined
   let paddedShown: string | undefined
   const pieces = () => (paddedShown ??= ` ${splitWords(shown).join(' ')} `)
   return {
     hasTyped: (url) => hasAddress(typed, url),
+    hasTypedText: (text) => text === '' || (text.trim() !== '' && hasWhole(typed, text.trim(), false)),
+    hasShown: (url) => hasAddress((results ??= joinResults(messages)), url),
     hasRead: (url) => hasAddress(shown, url) || hasAddress(own, url),
     isPublicQuery: (query) => isMadeOf(splitWords(query), words, pieces),
   }
 }
+
+const joinResults = (messages: readonly Message[]): string =>
+  messages
+    .filter(({ role }) => role === 'tool')
+    .map((message) => textIn(message).slice(0, maxTextChars))
+    .join('\n')
 
 /** Results, and what another model has written for this one. */
 const isRead = (message: Message): boolean =>

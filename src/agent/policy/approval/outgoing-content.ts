@@ -1,11 +1,11 @@
 /**
  * Finds what a call sends, and whether nothing private can be in it. Nothing private is in addresses that stand word for
- * word in what was read or typed, and in queries of the person's words or of public ones. A choice among them is a channel
- * too, so that they are counted.
+ * word in what was read or typed, in queries of the person's words or of public ones, and in arguments that the person
+ * typed. A choice among them is a channel too, so that they are counted.
  */
 
 import { readText } from '#agent/untrusted/result-marks.ts'
-import { imageOf, type PossibleSend } from './egress.ts'
+import { imageOf, type SentContent } from './egress.ts'
 import type { KnownTexts } from './known-texts.ts'
 
 export type KnownContent = {
@@ -15,7 +15,13 @@ export type KnownContent = {
 }
 
 /** The content that a call sends. `choices`: it only chooses among what a page offers. Undefined: anything could be in it. */
-type Content = { readonly addresses?: readonly string[]; readonly texts?: readonly string[]; readonly choices?: string }
+type Content = {
+  readonly addresses?: readonly string[]
+  readonly texts?: readonly string[]
+  /** Each stands in one piece in what the person has typed. */
+  readonly quotes?: readonly string[]
+  readonly choices?: string
+}
 
 /** Of one turn, once it holds both marks. */
 const maxPerHost = 4
@@ -42,8 +48,26 @@ const contents: Readonly<Record<string, (input: unknown) => Content | undefined>
   terminal: (input) => describeFetch(readText(input, 'command')),
 }
 
-const describeContent = ({ tool, input }: Pick<PossibleSend, 'tool' | 'input'>): Content | undefined =>
-  Object.hasOwn(contents, tool) ? contents[tool]?.(input) : undefined
+function describeContent({ tool, input, server }: SentContent): Content | undefined {
+  if (server?.reach === 'open') return describeArguments(input, server.schema)
+  return Object.hasOwn(contents, tool) ? contents[tool]?.(input) : undefined
+}
+
+/** A name that the schema does not have could carry something, and so could the names in an argument. */
+function describeArguments(input: unknown, schema: object): Content | undefined {
+  const { properties = {} } = schema as { readonly properties?: Readonly<Record<string, SchemaProperty>> }
+  const isObject = (value: unknown) => typeof value === 'object' && value !== null
+  const quotes: string[] = []
+  for (const [name, given] of Object.entries(input ?? {})) {
+    const values = [given].flat() as readonly unknown[]
+    if (!Object.hasOwn(properties, name) || values.some(isObject)) return undefined
+    const choices: readonly unknown[] = [null, true, false, ...(properties[name]?.enum ?? [])]
+    quotes.push(...values.filter((value) => !choices.includes(value)).map(String))
+  }
+  return { quotes, choices: 'server' }
+}
+
+type SchemaProperty = { readonly enum?: readonly unknown[] }
 
 function addressesOf(input: unknown): readonly string[] {
   const { urls } = (typeof input === 'object' && input !== null ? input : {}) as { readonly urls?: unknown }
@@ -60,16 +84,17 @@ function describeFetch(command: string): Content | undefined {
   return listed.length ? { addresses: listed.map((one) => one.replace(/^["']|["']$/g, '')) } : undefined
 }
 
-export function carriesNothing(send: Pick<PossibleSend, 'tool' | 'input'>, state: KnownContent): boolean {
+export function carriesNothing(send: SentContent, state: KnownContent): boolean {
   const content = describeContent(send)
   return content !== undefined && isPublicContent(content, state)
 }
 
-function isPublicContent({ addresses = [], texts = [], choices }: Content, state: KnownContent): boolean {
+function isPublicContent({ addresses = [], texts = [], quotes = [], choices }: Content, state: KnownContent): boolean {
   const known = state.texts()
   const urls = addresses.map((address) => URL.parse(/^[a-z]+:/i.test(address) ? address : `https://${address}`))
   const areKnown = urls.every((url) => url && (known.hasTyped(url) || known.hasRead(url)))
   if (!areKnown || !texts.every((text) => text === '' || known.isPublicQuery(text))) return false
+  if (!quotes.every(known.hasTypedText)) return false
   const counted = urls.flatMap((url) => (url && !known.hasTyped(url) ? [url] : []))
   return (
     counted.every((url) => state.take(`site ${siteOf(url)}`, maxPerHost) && state.take('sites', maxAddresses)) &&

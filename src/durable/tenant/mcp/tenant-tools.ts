@@ -7,7 +7,7 @@ import { isJsonObject, type JsonObject } from '#agent/core/parse-json.ts'
 import { BoundedMap } from '#agent/core/bounded-map.ts'
 import { log } from '#agent/core/log.ts'
 import { type Authority, systemAuthority } from '#agent/core/permission/authority.ts'
-import type { CallContext, Effect, Risk, Tool } from '#agent/core/tool.ts'
+import type { CallContext, Effect, Reach, Risk, Tool } from '#agent/core/tool.ts'
 import type { PendingRequest, TaskRequest } from '#agent/core/pending-request.ts'
 import { hash53 } from '#agent/core/hash53.ts'
 import { type CallResult, checkArguments, convertResult, failedCall, renderResource } from '#agent/mcp/call-result.ts'
@@ -119,7 +119,8 @@ const maxDescriptionChars = 1_024
 /** Hints of a server that nobody trusts change nothing. */
 function createTool(link: ServerLink, tool: StoredTool): Tool {
   const { config } = link.server
-  const { readOnlyHint, idempotentHint } = (config.trusted ? tool.annotations : undefined) ?? {}
+  const hints = (config.trusted ? tool.annotations : undefined) ?? {}
+  const { readOnlyHint, idempotentHint } = hints
   const effect: Effect = readOnlyHint === true ? 'pure' : idempotentHint === true ? 'keyed' : 'effect'
   const risk: Risk = config.trusted ? 'net' : 'send'
   return defineSchemaTool<JsonObject>({
@@ -129,6 +130,7 @@ function createTool(link: ServerLink, tool: StoredTool): Tool {
     input: { schema: tool.input_schema, parse: (raw) => parseInput(tool.input_schema, raw) },
     effect,
     risk: () => risk,
+    reach: getReach(hints),
     timeoutMs: () => config.timeout * 1_000,
     touches: () => (config.supports_parallel_tool_calls ? 'nothing' : [`mcp:${config.alias}`]),
     run: (input, context) =>
@@ -144,6 +146,12 @@ function createTool(link: ServerLink, tool: StoredTool): Tool {
         convert: (result) => convertResult(result, context.seesImages === true),
       }),
   })
+}
+
+/** The protocol's defaults: a call that is not only read may destroy something, and others may be reached. */
+function getReach({ readOnlyHint, destructiveHint, openWorldHint }: JsonObject): Reach | undefined {
+  if (readOnlyHint !== true && destructiveHint !== false) return undefined
+  return openWorldHint === false ? 'own' : 'open'
 }
 
 function parseInput(schema: JsonObject, raw: unknown) {
@@ -422,6 +430,7 @@ function createUtilities(link: ServerLink, nameOnce: (name: string, key: string)
       input: { schema, parse: (raw) => parseInput(schema, raw) },
       effect: 'pure',
       risk: () => (config.trusted ? 'net' : 'send'),
+      reach: config.trusted ? 'open' : undefined,
       touches: () => [`mcp:${config.alias}`],
       run: (input, context) =>
         callServer(link, context, {

@@ -90,7 +90,7 @@ export function openMarkLog(metadata: LogMetadata, { id: runId, authority, read:
       holdsBoth(now())
         ? loadEgressPart().then((part) => {
             const known = collect(part)
-            return () => part.openLinkFilter((url) => known.hasTyped(url) || known.hasRead(url))
+            return () => part.openLinkFilter((url) => known.hasTyped(url) || known.hasRead(url), known.hasShown)
           })
         : undefined,
     async begin(call, tool, services) {

@@ -89,6 +89,43 @@ export const streamedAnswers: Readonly<Record<AnsweringDialect, Answer>> = {
   }),
 }
 
+/** Streamed answers that are a text. */
+export const streamedTexts: Readonly<Record<AnsweringDialect, (text: string) => RecordedResponse>> = {
+  'openai-chat': (text) =>
+    events([
+      { choices: [{ index: 0, delta: { content: text } }] },
+      { choices: [{ index: 0, delta: {}, finish_reason: 'stop' }], usage: chatUsage },
+    ]),
+  'openai-responses': (text) => {
+    const place = { output_index: 0, item_id: 'msg_0', content_index: 0 }
+    const content = [{ type: 'output_text', text, annotations: [] }]
+    const item = { type: 'message', id: 'msg_0', role: 'assistant', status: 'completed', content }
+    return events([
+      { type: 'response.output_text.delta', ...place, delta: text },
+      { type: 'response.output_item.done', output_index: 0, item },
+      { type: 'response.completed', response: { status: 'completed', output: [], usage: responseUsage } },
+    ])
+  },
+  anthropic: (text) =>
+    events([
+      { type: 'message_start', message: { usage: { input_tokens: 1, output_tokens: 1 } } },
+      { type: 'content_block_start', index: 0, content_block: { type: 'text', text: '' } },
+      { type: 'content_block_delta', index: 0, delta: { type: 'text_delta', text } },
+      { type: 'content_block_stop', index: 0 },
+      { type: 'message_delta', delta: { stop_reason: 'end_turn' }, usage: { output_tokens: 1 } },
+      { type: 'message_stop' },
+    ]),
+  'bedrock-converse': (text) => ({
+    headers: { 'content-type': 'application/vnd.amazon.eventstream' },
+    body: concatBytes(
+      eventFrame('messageStart', { role: 'assistant' }),
+      eventFrame('contentBlockDelta', { contentBlockIndex: 0, delta: { text } }),
+      eventFrame('contentBlockStop', { contentBlockIndex: 0 }),
+      ...messageEnd('end_turn'),
+    ),
+  }),
+}
+
 /** Answers without a stream. Two dialects hold the arguments as an object. */
 export const wholeAnswers: Readonly<Record<AnsweringDialect, Answer>> = {
   'openai-chat': (calls) => {

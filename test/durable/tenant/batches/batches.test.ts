@@ -1,11 +1,12 @@
 /** Tests batches by the API: results, the budget, what a crash leaves, retries, and whose rights and money they use. */
 
-import { evictDurableObject, runDurableObjectAlarm } from 'cloudflare:test'
+import { evictDurableObject, runDurableObjectAlarm, runInDurableObject } from 'cloudflare:test'
 import { afterEach, beforeAll, expect, it } from 'vitest'
 import { replaceClock } from '#durable/platform/clock.ts'
 import { armFailpoints } from '#durable/platform/failpoint.ts'
 import { fails, Gate, hangs, model, type ModelRequest, says, until } from '#test/support/scripted-model.ts'
 import { createSkippingClock } from '#test/support/clock.ts'
+import { isLong } from '#test/support/long.ts'
 import { applyMigrations, bindings, call, type ErrorBody, newKey, newTenant, request } from '#test/worker/client.ts'
 
 beforeAll(applyMigrations)
@@ -73,15 +74,15 @@ it('runs each prompt in a session of its own and returns the answers in their or
   const { id } = await t.start({
     model: scripted.id,
     concurrency: 3,
-    prompts: [...prompts(7), { prompt: 'Last.', id: 'z' }],
+    prompts: [...prompts(4), { prompt: 'Last.', id: 'z' }],
   })
-  expect(await t.ended(id)).toMatchObject({ status: 'completed', counts: { completed: 8, failed: 0, pending: 0 } })
+  expect(await t.ended(id)).toMatchObject({ status: 'completed', counts: { completed: 5, failed: 0, pending: 0 } })
   const lines = await t.results(id)
   expect(lines.map(({ n, output }) => [n, output])).toEqual(
-    [...prompts(7).map(({ prompt }) => prompt), 'Last.'].map((prompt, n) => [n + 1, `Answer to ${prompt}`]),
+    [...prompts(4).map(({ prompt }) => prompt), 'Last.'].map((prompt, n) => [n + 1, `Answer to ${prompt}`]),
   )
   expect(lines.at(-1)).toMatchObject({ id: 'z', attempt: 1, error: null })
-  expect(new Set(lines.map((line) => line['session_id'])).size).toBe(8)
+  expect(new Set(lines.map((line) => line['session_id'])).size).toBe(5)
 })
 
 it('has at most the given number of prompts in progress', async () => {
@@ -160,7 +161,7 @@ it('never spends more than its budget, and leaves the rest unstarted', async () 
   const budget_usd = 60
   const { id } = await t.start({
     model: scripted.id,
-    prompts: prompts(8),
+    prompts: prompts(4),
     budget_usd,
     usd_per_prompt: 29,
     concurrency: 4,
@@ -213,10 +214,11 @@ it('lets fewer run at a time when a share cannot pay a call', async () => {
   const t = await batchTenant()
   const scripted = model(() => says('ok'))
   await t.price(scripted.id, prices)
-  const money = { budget_usd: 60, max_output_tokens: 20, concurrency: 20 }
-  const { id } = await t.start({ model: scripted.id, prompts: prompts(20), ...money })
-  expect(await t.ended(id)).toMatchObject({ status: 'completed', counts: { completed: 20 } })
-  expect(scripted.requests).toHaveLength(20)
+  const money = { budget_usd: 30, max_output_tokens: 20, concurrency: 8 }
+  const { id } = await t.start({ model: scripted.id, prompts: prompts(8), ...money })
+  expect(await t.ended(id)).toMatchObject({ status: 'completed', counts: { completed: 8 } })
+  expect(scripted.requests).toHaveLength(8)
+  expect((await t.results(id)).some(({ attempt }) => Number(attempt) > 1)).toBe(true)
 })
 
 it('resumes at each moment after its object or a session has ended, and asks the model once for each prompt', async () => {
@@ -224,17 +226,18 @@ it('resumes at each moment after its object or a session has ended, and asks the
   await t.open()
   const scripted = model((asked) => says(`Answer to ${askedOf(asked)}`))
   armFailpoints('batch-claimed=throw@2,batch-ended=throw@3')
-  const { id } = await t.start({ model: scripted.id, concurrency: 4, prompts: prompts(24) })
-  for (let kill = 0; kill < 10; kill++) {
+  const count = isLong ? 24 : 9
+  const { id } = await t.start({ model: scripted.id, concurrency: 4, prompts: prompts(count) })
+  for (let kill = 0; kill < (isLong ? 10 : 5); kill++) {
     await evictDurableObject(t.object)
     t.clock.pass(15_001)
     await runDurableObjectAlarm(t.object)
   }
-  expect(await t.ended(id)).toMatchObject({ status: 'completed', counts: { completed: 24 } })
+  expect(await t.ended(id)).toMatchObject({ status: 'completed', counts: { completed: count } })
   expect((await t.results(id)).map(({ output }) => output)).toEqual(
-    prompts(24).map(({ prompt }) => `Answer to ${prompt}`),
+    prompts(count).map(({ prompt }) => `Answer to ${prompt}`),
   )
-  expect(scripted.requests).toHaveLength(24)
+  expect(scripted.requests).toHaveLength(count)
 })
 
 it('ends with the key that has started it', async () => {
@@ -267,4 +270,41 @@ it('is unknown to other tenants, needs the scope jobs, and is made once for one 
   expect((await call<{ data: Batch[] }>('GET', '/api/batches', { key: t.key })).body.data).toHaveLength(1)
   expect((await call('DELETE', `/api/batches/${one.body.id}`, { key: t.key })).status).toBe(204)
   expect((await call('GET', `/api/batches/${one.body.id}`, { key: t.key })).status).toBe(404)
+})
+
+it('is in exports and backups of its tenant, comes back in another one, and is deleted with it', async () => {
+  const t = await batchTenant()
+  const scripted = model((asked) => says(`Answer to ${askedOf(asked)}`))
+  const { id } = await t.start({
+    model: scripted.id,
+    name: 'letters',
+    prompts: [{ prompt: 'One.', id: 'a' }, { prompt: 'Two.' }],
+  })
+  await t.ended(id)
+  const path = `/api/admin/tenants/${t.id}`
+  const exported = (await (await request('GET', `${path}/export`)).text())
+    .split('\n')
+    .filter((line) => line.includes('"batch'))
+  expect(
+    exported.map((line) => JSON.parse(line) as Line).filter(({ type }) => String(type).startsWith('batch')),
+  ).toMatchObject([
+    { type: 'batch', id, name: 'letters', status: 'completed', counts: { completed: 2 } },
+    { type: 'batch_prompt', batch_id: id, n: 1, id: 'a', output: 'Answer to One.' },
+    { type: 'batch_prompt', batch_id: id, n: 2, id: null, output: 'Answer to Two.' },
+  ])
+  const state = await (await request('GET', `${path}/backup/state`)).text()
+  const other = await newTenant()
+  const restore = () => request('PUT', `/api/admin/tenants/${other.id}/backup/state`, { body: state })
+  expect((await restore()).status).toBe(204)
+  expect(await t.results(id, 'results', other.key)).toMatchObject([{ n: 1, output: 'Answer to One.' }, { n: 2 }])
+  // A tenant with batches is in use.
+  expect((await restore()).status).toBe(409)
+  expect((await call('DELETE', path)).status).toBe(202)
+  // The owner's object deletes tenants.
+  await until(async () => {
+    t.clock.pass(10_000)
+    await runDurableObjectAlarm(bindings.TENANT.getByName('t/default')).catch(() => undefined)
+    return (await call('GET', path)).status === 404
+  })
+  await expect(runInDurableObject(t.object, () => undefined)).rejects.toThrow('The tenant was deleted.')
 })
