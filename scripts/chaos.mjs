@@ -161,11 +161,18 @@ async function chaos(numbers) {
     ...fleetOfTenants(numbers.tenants),
     { name: 'upgrade and rollback', env: {}, args: [...config, 'test/chaos/upgrade.test.mjs'] },
     { name: 'crash matrix', env: {}, args: [...config, 'test/chaos/kill.test.mjs', 'test/chaos/delivery.test.mjs'] },
-    ...(Number(kills)
-      ? [{ name: 'random kills', env: { KILLS: kills, SEED: seed }, args: [...config, 'test/chaos/random.test.mjs'] }]
-      : []),
+    ...listKills(kills, seed),
   ]
   return runAll(parts)
+}
+
+function listKills(kills, seed) {
+  if (!Number(kills)) return []
+  const env = { KILLS: kills, SEED: seed }
+  return [
+    { name: 'random kills', env, args: [...config, 'test/chaos/random.test.mjs'] },
+    { name: '5 000 messages under kills', env, args: [...config, 'test/chaos/messages.test.mjs'] },
+  ]
 }
 
 async function runAll(parts) {
