@@ -15,6 +15,7 @@ import {
   refused,
   type Registration,
   type SecretShape,
+  type Speech,
 } from '../channel.ts'
 import { computeHmac } from '../hmac.ts'
 import { isPhoneNumber } from '../is-phone-number.ts'
@@ -82,27 +83,25 @@ async function readCall(
   const form = new URLSearchParams(new TextDecoder().decode(body))
   const [callSid, from] = [form.get('CallSid') ?? '', form.get('From') ?? '']
   if (!callSid || !from) return { events: [] }
+  // The carrier reports the end of the socket here. One that broke is opened again, without another greeting.
+  const ended = form.get('SessionStatus')
+  if (ended !== null && ended !== 'failed') return { events: [], response: xmlOf('<Hangup/>') }
+  const { greeting, ...speech } = connection.speech ?? {}
+  const url = await urlOf(carrier, connection, { callSid, from, at })
+  const attributes = renderAttributes(url, { ...speech, ...(ended === null && greeting !== undefined && { greeting }) })
   const sender = { id: from, name: from }
   const source = { key: `call:${callSid}`, address: { chat: from }, isGroup: false, sender }
   return {
     events: [{ ...source, kind: 'lifecycle', change: 'invited' }],
     response: xmlOf(
-      `<Connect><ConversationRelay ${await renderAttributes(carrier, connection, { callSid, from, at })}/></Connect>`,
+      `<Connect action="${escapeXml(connection.webhookUrl)}"><ConversationRelay ${attributes}/></Connect>`,
     ),
     ignoredResponse: xmlOf('<Reject/>'),
   }
 }
 
-async function renderAttributes(carrier: Carrier, connection: ChannelConnection, call: CallIdentity): Promise<string> {
-  const { greeting, language, voice } = connection.speech ?? {}
-  const attributes = {
-    url: await urlOf(carrier, connection, call),
-    welcomeGreeting: greeting,
-    language,
-    voice,
-    interruptible: 'any',
-    dtmfDetection: 'true',
-  }
+function renderAttributes(url: string, { greeting, language, voice }: Speech = {}): string {
+  const attributes = { url, welcomeGreeting: greeting, language, voice, interruptible: 'any', dtmfDetection: 'true' }
   return Object.entries(attributes)
     .flatMap(([name, value]) => (value === undefined ? [] : [`${name}="${escapeXml(value)}"`]))
     .join(' ')

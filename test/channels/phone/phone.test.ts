@@ -106,4 +106,12 @@ it('a call says what the settings say, as text of the document', async () => {
   const text = (await response?.text()) ?? ''
   expect(text).toContain('welcomeGreeting="Hi &#34;you&#34; &#38; &#60;all&#62;" language="de-DE" interruptible="any"')
   expect(await ignoredResponse?.text()).toContain('<Reject/>')
+  const answerTo = async (SessionStatus: string) => {
+    const ended = form({ CallSid: 'CA1', From: '+15550002222', SessionStatus })
+    const signed = new Headers(await signTwilioForm(webhookUrl, ended, 't'))
+    return (await phone.receive({ ...request, body: ended, headers: signed }, connection)).response?.text()
+  }
+  expect(text).toContain(`<Connect action="${webhookUrl}">`)
+  expect(await answerTo('failed')).toMatch(/relay\/(?!.*welcomeGreeting)/)
+  expect(await answerTo('completed')).toContain('<Hangup/>')
 })
