@@ -103,12 +103,6 @@ function fleetOfTenants(tenants) {
 }
 
 /** Of a server with turns, and of backups and restores. */
-function randomKills(kills, seed) {
-  if (!Number(kills)) return []
-  const args = [...config, 'test/chaos/random.test.mjs', 'test/chaos/copies.test.mjs']
-  return [{ name: 'random kills', env: { KILLS: kills, SEED: seed }, args }]
-}
-
 async function chaos(numbers) {
   for (const [name, value] of Object.entries(numbers))
     if (typeof value === 'string' && !/^\d+$/.test(value))
@@ -162,9 +156,18 @@ async function chaos(numbers) {
     ...fleetOfTenants(numbers.tenants),
     { name: 'upgrade and rollback', env: {}, args: [...config, 'test/chaos/upgrade.test.mjs'] },
     { name: 'crash matrix', env: {}, args: [...config, 'test/chaos/kill.test.mjs', 'test/chaos/delivery.test.mjs'] },
-    ...randomKills(kills, seed),
+    ...listKills(kills, seed),
   ]
   return runAll(parts)
+}
+
+function listKills(kills, seed) {
+  if (!Number(kills)) return []
+  const env = { KILLS: kills, SEED: seed }
+  return [
+    { name: 'random kills', env, args: [...config, 'test/chaos/random.test.mjs', 'test/chaos/copies.test.mjs'] },
+    { name: '5 000 messages under kills', env, args: [...config, 'test/chaos/messages.test.mjs'] },
+  ]
 }
 
 async function runAll(parts) {

@@ -26,6 +26,12 @@ export type OutboundEmail = {
   readonly attachments: readonly OutboundFile[]
 }
 
+/** A telephone call. `at`: when it came, in milliseconds since 1970. */
+export type CallIdentity = { readonly callSid: string; readonly from: string; readonly at: number }
+
+/** How a call begins. The platform has defaults. */
+export type Speech = { readonly greeting?: string; readonly language?: string; readonly voice?: string }
+
 /** A tenant's connection to a platform: its API address, its secrets and its webhook address. */
 export type ChannelConnection = {
   readonly apiBase: string
@@ -42,6 +48,7 @@ export type ChannelConnection = {
   readonly directRooms?: readonly string[]
   /** Which of two sites of the platform the account belongs to. */
   readonly domain?: string
+  readonly speech?: Speech
   /** Calls the API in place of `fetch`, where a person or the platform names its address. The network guard judges it. */
   readonly fetchApi?: (url: string, init: RequestInit) => Promise<Response>
   /** Reads an address that an event or an answer names. Tests and local runs replace the address, not this function. */
@@ -94,6 +101,8 @@ type EventSource = {
   readonly key: string
   readonly address: ChatAddress
   readonly isGroup: boolean
+  /** Everybody on the platform may write in this group. People whom no setting names begin no turn there. */
+  readonly isPublic?: true
   readonly sender: Sender
   /** A token with which the answer must be sent, or can be sent for free, until it expires. */
   readonly replyHandle?: ReplyHandle
@@ -101,6 +110,13 @@ type EventSource = {
 
 /** A file that came within its message. The platform does not have it any more. */
 export type CarriedFile = { readonly reference: string; readonly bytes: Uint8Array<ArrayBuffer> }
+
+/** A text that a message is about, and that anybody may have written: an issue, the lines of a change. */
+export type Background = {
+  readonly text: string
+  /** The same for all messages of the chat: a conversation has it once. */
+  readonly isOfChat?: true
+}
 
 export type MessageContent = {
   readonly messageId: string
@@ -112,6 +128,7 @@ export type MessageContent = {
   /** Ids and lower-case names of the mentioned accounts. */
   readonly mentions: readonly string[]
   readonly quote?: Quote
+  readonly background?: readonly Background[]
   /** Messages with the same id belong together and arrive one after another. */
   readonly albumId?: string
 }
@@ -290,6 +307,8 @@ export type Channel = {
   readonly loginVariable?: string
   /** The secrets that a connection needs, with the shape of each. */
   readonly secrets: Readonly<Record<string, SecretShape>>
+  /** The names of optional secrets of which one set must be given. */
+  readonly secretSets?: readonly (readonly string[])[]
   /**
    * The secret that names the account, where all accounts of an app share one webhook. An event then may arrive at the
    * connection of another account with the same `app_secret`.
@@ -328,10 +347,14 @@ export type Channel = {
   readonly openSocket?: (connection: ChannelConnection) => Promise<SocketAddress>
   /** Reads a frame of that socket. */
   readonly readFrame?: (text: string, receivedAt: number) => SocketFrame
+  /** Verifies the handshake of the socket of a call. Undefined: refused. Absent: the platform has no calls. */
+  readonly openRelay?: (request: InboundRequest, connection: ChannelConnection) => Promise<CallIdentity | undefined>
   /** Splits a text into messages that the platform accepts. `plain` shows markup characters as they are. */
   readonly render: (text: string, format: 'markdown' | 'plain') => readonly MessageChunk[]
   /** Never rejects. `key` identifies the message over all attempts to send it. */
   readonly send: (connection: ChannelConnection, message: OutboundMessage, key: string) => Promise<SendOutcome>
+  /** Deletes a message of ours. Absent: the platform cannot. Never rejects. */
+  readonly remove?: (connection: ChannelConnection, address: ChatAddress, messageId: string) => Promise<SendOutcome>
   /** `messageId`: the message that is being answered. Without it the call shows that the chat can be reached. */
   readonly showTyping?: (
     connection: ChannelConnection,

@@ -20,10 +20,17 @@ const platforms: Readonly<Record<string, Loader>> = {
   feishu: async () => (await import('./feishu/feishu.ts')).feishu,
   signal: async () => (await import('./signal/signal.ts')).signal,
   mattermost: async () => (await import('./mattermost/mattermost.ts')).mattermost,
+  webex: async () => (await import('./webex/webex.ts')).webex,
+  dingtalk: async () => (await import('./dingtalk/dingtalk.ts')).dingtalk,
+  zalo: async () => (await import('./zalo/zalo.ts')).zalo,
+  github: async () => (await import('./github/github.ts')).github,
+  linear: async () => (await import('./linear/linear.ts')).linear,
   matrix: async () => (await import('./matrix/matrix.ts')).matrix,
   google_chat: async () => (await import('./google-chat/google-chat.ts')).googleChat,
   twilio_whatsapp: async () => (await import('./sms/twilio-whatsapp.ts')).twilioWhatsapp,
   rcs: async () => (await import('./sms/rcs.ts')).rcs,
+  phone: async () => (await import('./phone/phone.ts')).phone,
+  telnyx_phone: async () => (await import('./phone/phone.ts')).telnyxPhone,
   email: async () => (await import('./email/email.ts')).email,
 }
 let current = platforms

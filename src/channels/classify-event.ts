@@ -10,18 +10,27 @@ export type EventClass = 'accept' | 'unaddressed' | 'ignore'
 
 type Rules = Pick<
   ChannelSettings,
-  'allow_users' | 'allow_chats' | 'require_mention' | 'mention_names' | 'free_chats' | 'allow_bots'
+  'allow_users' | 'allow_chats' | 'admins' | 'require_mention' | 'mention_names' | 'free_chats' | 'allow_bots'
 >
 type MessageEvent = Extract<InboundEvent, { mentions: unknown }>
 
 export function classifyEvent(event: InboundEvent, rules: Rules, account: BotAccount | undefined): EventClass {
   if (!isAllowed(event, rules)) return 'ignore'
   if (!event.isGroup || !('mentions' in event)) return 'accept'
+  if (isGuest(event, rules)) return event.sender.isBot ? 'ignore' : 'unaddressed'
+  return classifyInGroup(event, rules, account)
+}
+
+function classifyInGroup(event: MessageEvent, rules: Rules, account: BotAccount | undefined): EventClass {
   const isFree = !rules.require_mention || isListed(rules.free_chats, event.address.chat)
   const isAddressed = addresses(event, rules, account)
   if (event.sender.isBot) return rules.allow_bots === 'all' && isFree ? 'accept' : isAddressed ? 'accept' : 'ignore'
   return isFree || isAddressed || isOwnCommand(event.text, account) ? 'accept' : 'unaddressed'
 }
+
+/** Somebody whom no setting names, where everybody on the platform may write. */
+const isGuest = ({ isPublic, sender }: InboundEvent, { allow_users: users, admins }: Rules): boolean =>
+  isPublic === true && !isListed([...users, ...admins], sender.id)
 
 const isListed = (ids: readonly string[], id: string): boolean => ids.includes('*') || ids.includes(id)
 
@@ -67,6 +76,6 @@ const isWordPart = (letter: string | undefined): boolean => letter !== undefined
 
 /** Removes the bot's own name from the beginning of a text. */
 export function stripMention(text: string, account: BotAccount | undefined): string {
-  const [, name, rest] = /^\s*@(\w+)[\s,:]+(\S.*)$/s.exec(text) ?? []
+  const [, name, rest] = /^\s*@([\w-]+)[\s,:]+(\S.*)$/s.exec(text) ?? []
   return account && rest && name?.toLowerCase() === account.name.toLowerCase() ? rest : text
 }

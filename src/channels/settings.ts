@@ -16,6 +16,9 @@ export const voiceModes = ['off', 'on', 'tts'] as const
 /** The answers that are also spoken: none, those to voice messages, or all. */
 export type VoiceMode = (typeof voiceModes)[number]
 
+/** The effect of a message while a turn runs. */
+export const busyModes = ['interrupt', 'queue', 'steer'] as const
+
 /** How the messages of a platform arrive: it calls our address, or we ask for them. */
 const deliveryModes = ['webhook', 'polling', 'socket'] as const
 
@@ -37,6 +40,26 @@ const fields = {
     .describe('The https address of a self-hosted server, such as a Matrix homeserver. null elsewhere.'),
   direct_rooms: ids.describe('Rooms of Nextcloud Talk that are direct chats.'),
   domain: z.enum(['feishu', 'lark']).nullable().describe('The site of a Feishu app. null: feishu.'),
+  greeting: z.string().trim().max(500).nullable().describe('The first words of a call. null: none.'),
+  language: z
+    .string()
+    .trim()
+    .max(40)
+    .nullable()
+    .describe('The language of calls, like de-DE. null: the default of the carrier.'),
+  voice: z
+    .string()
+    .trim()
+    .max(200)
+    .nullable()
+    .describe('The voice of calls, by the name that the carrier has. null: its default.'),
+  chats_of: z
+    .string()
+    .regex(/^ch_\w{1,80}$/)
+    .nullable()
+    .describe(
+      'A channel whose direct chats continue in calls: a caller is the person there. null: calls have sessions of their own.',
+    ),
   allow_users: ids,
   allow_chats: ids,
   admins: ids.describe(
@@ -74,7 +97,7 @@ const fields = {
   jobs: z
     .enum(['nobody', 'admins', 'everybody'])
     .describe('Who holds the scope `jobs`, and may let the agent make jobs that deliver into the chat.'),
-  busy_mode: z.enum(['interrupt', 'queue', 'steer']),
+  busy_mode: z.enum(busyModes),
   busy_notice: z.boolean().describe('A message that waits behind a turn is confirmed, at most twice a minute.'),
   streaming: z.boolean().describe('Answers appear while they are written.'),
   progress: z.enum(progressModes).describe('One message shows what the running turn does, by edits.'),
@@ -114,6 +137,10 @@ export const channelSettings = z.strictObject({
   url: fields.url.default(null),
   direct_rooms: fields.direct_rooms.default([]),
   domain: fields.domain.default(null),
+  greeting: fields.greeting.default(null),
+  language: fields.language.default(null),
+  voice: fields.voice.default(null),
+  chats_of: fields.chats_of.default(null),
   allow_users: fields.allow_users.default([]),
   allow_chats: fields.allow_chats.default([]),
   admins: fields.admins.default([]),

@@ -23,6 +23,7 @@ const inGroup = (fields: Partial<Extract<InboundEvent, { kind: 'message' }>> = {
   isGroup: true,
   ...fields,
 })
+const toBot = { mentions: ['4711'] }
 const press: InboundEvent = {
   kind: 'press',
   key: '2',
@@ -50,6 +51,26 @@ describe('classifyEvent', () => {
     ['accepts a mention by id', inGroup({ mentions: ['4711'] }), group, 'accept'],
     ['accepts a reply to the bot', inGroup({ quote: { messageId: '1', sender: account } }), group, 'accept'],
     ['accepts a press in a group', press, group, 'accept'],
+    ['keeps what a guest of a public group says', inGroup({ ...toBot, isPublic: true }), group, 'unaddressed'],
+    [
+      'accepts a listed person of a public group',
+      inGroup({ ...toBot, isPublic: true }),
+      { ...group, allow_users: ['11'] },
+      'accept',
+    ],
+    [
+      'accepts an admin of a public group',
+      inGroup({ ...toBot, isPublic: true }),
+      { ...group, admins: ['11'] },
+      'accept',
+    ],
+    ['keeps their other messages', inGroup({ isPublic: true }), { ...group, allow_users: ['11'] }, 'unaddressed'],
+    [
+      'ignores a bot that nobody has listed in a public group',
+      inGroup({ ...toBot, isPublic: true, sender: bot }),
+      { ...group, allow_bots: 'all' },
+      'ignore',
+    ],
     ['ignores a press in another group', press, none, 'ignore'],
     ['keeps a message without a mention', inGroup(), group, 'unaddressed'],
     [

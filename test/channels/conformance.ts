@@ -50,6 +50,8 @@ export type ChannelFixture = {
   /** Messages do not arrive by webhook (`encodeMessages` then encodes any event). */
   readonly messagesByGateway?: true
   readonly hasNoGroups?: true
+  /** The platform has no direct chats. */
+  readonly isAlwaysGroup?: true
   /** The platform has no call that tells whether the secrets are right. */
   readonly cannotTestSecrets?: true
   /** Failures that the platform's API cannot report. */
@@ -90,11 +92,11 @@ const defaultChats = { direct: { chat: '11' }, group: { chat: '-50' } }
 const defaultPerson = { id: '11', name: 'Anna' }
 const bytesOf = (text: string) => Uint8Array.from(new TextEncoder().encode(text))
 const sampleOf =
-  ({ chats = defaultChats, person = defaultPerson }: ChannelFixture) =>
+  ({ chats = defaultChats, person = defaultPerson, isAlwaysGroup }: ChannelFixture) =>
   (id: string, more: Partial<SampleMessage> = {}): SampleMessage => ({
     id,
     chat: chats.direct.chat,
-    isGroup: false,
+    isGroup: isAlwaysGroup === true,
     sender: person,
     text: `text of ${id}`,
     ...more,
@@ -393,6 +395,19 @@ function testEdits(createFixture: () => ChannelFixture): void {
     expect(await channel.send(connection, edit, 'k2')).toEqual({ kind: 'sent', id: editedMessageId })
     expect(api.texts()).toEqual(['second'])
   })
+
+  it.runIf(createFixture().channel.remove)(
+    'deletes a message by the returned id, and says when it is gone',
+    async () => {
+      const fixture = createFixture()
+      const { channel, connection, api } = fixture
+      const address = addressOf(fixture)
+      const sent = await channel.send(connection, { address, chunk: chunkOf('first') }, 'k1')
+      const id = (sent.kind === 'sent' && sent.id) || ''
+      expect([(await channel.remove?.(connection, address, id))?.kind, api.texts()]).toEqual(['sent', []])
+      expect((await channel.remove?.(connection, address, '999'))?.kind).not.toBe('sent')
+    },
+  )
 
   it.runIf(canEdit)('treats an edit that changes nothing as sent', async () => {
     const fixture = createFixture()

@@ -111,6 +111,10 @@ function answer(api: DiscordApi, { method, body }: ApiCall, path: string): Respo
     })
   }
   if (rest === 'typing') return new Response(null, { status: 204 })
+  if (method === 'DELETE' && rest.startsWith('messages/'))
+    return api.messages.delete(rest.replace('messages/', ''))
+      ? new Response(null, { status: 204 })
+      : discordError(404, 10_008, 'Unknown Message')
   if (method === 'PATCH') return api.send(() => edit(api, rest.replace('messages/', ''), String(body['content'])))
   return api.send(() => store(api, body))
 }

@@ -72,6 +72,10 @@ function answer(api: FeishuAccount, call: ApiCall, path: string): Response {
     api.addFile(file as File)
     return done({ file_key: 'f1', image_key: 'i1' })
   }
+  if (call.method === 'DELETE')
+    return api.messages.delete(path.split('/').at(-1) ?? '')
+      ? done()
+      : feishuError(231_003, 'The message is not found.')
   if (call.method === 'PATCH') return edit(api, path.split('/').at(-1) ?? '', call.body)
   if (path === 'im/v1/messages' || /^im\/v1\/messages\/\w+\/reply$/.test(path)) return create(api, call)
   return feishuError(230_002, 'not found')

@@ -89,6 +89,7 @@ function answer(api: GoogleAccount, call: ApiCall): Response {
   if (path === googleSpace) return Response.json({ name: googleSpace, spaceType: 'DIRECT_MESSAGE' })
   if (path === 'media/file-1') return new Response(googleFile)
   if (path === `${googleSpace}/messages`) return create(api, call)
+  if (call.method === 'DELETE' && api.messages.delete(path)) return Response.json({})
   if (call.method === 'PATCH') return edit(api, path, call)
   return googleError(404, 'NOT_FOUND', 'Resource not found')
 }

@@ -82,6 +82,7 @@ function answerZulip(api: FakeAccount, { method, path, body }: ApiCall): Respons
     case 'POST messages':
       return sendZulip(api, body, done)
     default:
+      if (route.startsWith('DELETE messages/') && api.messages.delete(route.slice(16))) return done()
       return route.startsWith('PATCH messages/')
         ? editZulip(api, route.slice(15), body)
         : zulipError(404, 'BAD_REQUEST', 'Invalid channel ID')
@@ -156,6 +157,8 @@ function answerRocket(api: RocketAccount, { method, path, query, body }: ApiCall
       return done({ message: { _id: 'm2' } })
     case 'POST chat.sendMessage':
       return sendRocket(api, body['message'] as Readonly<Record<string, string>>)
+    case 'POST chat.delete':
+      return api.messages.delete(String(body['msgId'])) ? done() : rocketError(400, 'No message found.')
     case 'POST chat.update': {
       if (!api.messages.has(String(body['msgId']))) return rocketError(400, 'No message found with the id of "999".')
       return api.send(() => done({ message: { _id: api.add(String(body['text']), String(body['msgId'])) } }))

@@ -109,6 +109,8 @@ function answerRoom(api: MatrixAccount, call: ApiCall, { room, rest }: RoomCall)
     return found ? Response.json(found) : matrixError(404, 'M_NOT_FOUND')
   }
   if (rest === 'messages') return listMessages(api, call, room)
+  const [, redacted = ''] = /^redact\/([^/]+)\//.exec(rest) ?? []
+  if (redacted && api.messages.delete(redacted)) return Response.json({ event_id: '$redaction' })
   return rest.startsWith('send/') ? send(api, call, rest) : matrixError(404, 'M_NOT_FOUND')
 }
 

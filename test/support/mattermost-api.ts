@@ -64,6 +64,8 @@ function answer(api: MattermostAccount, { method, path, body }: ApiCall): Respon
     case 'POST posts':
       return post(api, body)
     default:
+      if (route.startsWith('DELETE posts/') && api.messages.delete(route.slice(13)))
+        return Response.json({ status: 'OK' })
       return /^PUT posts\/.+\/patch$/.test(route)
         ? edit(api, path.split('/')[4] ?? '', body)
         : mattermostError(404, 'x', 'Not found')

@@ -95,6 +95,8 @@ function answer(api: FakeAccount, { path, body }: ApiCall): Response {
       return api.send(() => ok({ ts: api.add(String(body['text'])), channel: body['channel'] }))
     case 'chat.update':
       return api.send(() => edit(api, String(body['ts']), String(body['text'])))
+    case 'chat.delete':
+      return api.messages.delete(String(body['ts'])) ? ok() : slackError('message_not_found')
     case 'conversations.info':
       return ['C11', 'D11'].includes(String(body['channel']))
         ? ok({ channel: { id: body['channel'] } })

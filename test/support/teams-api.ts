@@ -84,6 +84,8 @@ function answer(api: TeamsAccount, call: ApiCall): Response {
   if (![teamsChat, teamsChannel].includes(id.split(';')[0] ?? '')) return teamsError(404, 'ConversationNotFound')
   if (rest === 'pagedmembers') return Response.json({ members: [{ id: '29:anna' }] })
   const edited = /^activities\/(.+)$/.exec(rest)?.[1]
+  if (call.method === 'DELETE')
+    return api.messages.delete(edited ?? '') ? Response.json({}) : teamsError(404, 'ActivityNotFoundInConversation')
   const text = textOf(call.body)
   if (text.length > 28_000) return teamsError(413, 'MessageSizeTooBig')
   if (call.body['type'] === 'typing') return Response.json({ id: '1' }, { status: 201 })

@@ -95,7 +95,7 @@ export class TelegramApi {
     const [instead] = at < 0 ? [] : this.#overrides.splice(at, 1)
     const what = instead?.what
     if (what === 'refused') throw new TypeError('Network connection lost.')
-    if (/Webhook/.test(method)) this.registrations.push({ method, body })
+    if (/Webhook|MyCommands/.test(method)) this.registrations.push({ method, body })
     else this.calls.push({ method, body })
     if (what instanceof Gate) await what.waitUntilOpen()
     else if (what && what !== 'lost') return refusal(what)
@@ -134,6 +134,10 @@ export class TelegramApi {
       case 'deleteWebhook':
         this.webhook = method === 'setWebhook' ? { ...body, url: String(body['url']) } : {}
         return ok(true)
+      case 'deleteMessage':
+        return this.messages.delete(Number(body.message_id))
+          ? ok(true)
+          : refusal({ status: 400, description: 'Bad Request: message to delete not found' })
       case 'getUpdates': {
         if (this.webhook.url) {
           const description = "Conflict: can't use getUpdates method while webhook is active; use deleteWebhook first"

@@ -34,12 +34,20 @@ serveHost('twilio.test', (call) => {
 
 const numberSid = 'PN00000000000000000000000000000001'
 let smsUrl = ''
+let voiceUrl = ''
 
 /** Finds the one number of an account, and changes where its messages go. */
 function answerNumber({ path, query, method, body }: ApiCall): Response {
   if (method === 'GET') {
     const isOwn = query.get('PhoneNumber') === '+15550001111'
-    return Response.json({ incoming_phone_numbers: isOwn ? [{ sid: numberSid, sms_url: smsUrl }] : [] })
+    return Response.json({
+      incoming_phone_numbers: isOwn ? [{ sid: numberSid, sms_url: smsUrl, voice_url: voiceUrl }] : [],
+    })
+  }
+  const { VoiceUrl: voice, VoiceMethod: calledBy } = body
+  if (typeof voice === 'string' && calledBy === 'POST') {
+    voiceUrl = voice
+    return Response.json({ sid: numberSid, voice_url: voice })
   }
   const { SmsUrl: url, SmsMethod: by } = body
   if (!path.endsWith(`/${numberSid}.json`) || typeof url !== 'string' || by !== 'POST')

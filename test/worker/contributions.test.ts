@@ -280,7 +280,7 @@ const commands: Readonly<Record<string, Way | { readonly reason: string }>> = {
 }
 /** They choose among what the tenant has, or show something. */
 const choosing =
-  'new sessions resume undo checkpoint rollback title fork save stop agents help status context usage insights whoami platform version model reasoning personality verbose voice approvals skills sethome pause start reload-mcp'
+  'new sessions resume undo checkpoint rollback title fork save stop agents help status context usage insights whoami platform version model reasoning personality verbose busy footer voice approvals skills sethome pause start reload-mcp'
 
 beforeAll(applyMigrations)
 // More turns that no person has started than a tenant has in an hour. Files share the tenant.

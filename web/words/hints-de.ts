@@ -69,4 +69,31 @@ export const germanHints: Readonly<Record<string, string>> = {
     'Der Token eines ausgehenden Webhooks, wenn du einen verwendest.',
   'The access token of the account of the bot: Element, Settings, Help & About, Advanced.':
     'Der Zugriffstoken des Kontos des Bots: Element, Einstellungen, Hilfe & Info, Erweitert.',
+  'The secret of the webhook: 16 or more characters of your choice.':
+    'Das Geheimnis des Webhooks: 16 oder mehr Zeichen deiner Wahl.',
+  'The id of the GitHub App.': 'Die ID der GitHub App.',
+  'The private key of the app: the whole .pem file.': 'Der private Schlüssel der App: die ganze .pem-Datei.',
+  'The number at the end of the address of the installation.': 'Die Zahl am Ende der Adresse der Installation.',
+  'Without an app: an access token of an account for the agent.':
+    'Ohne App: ein Zugriffstoken eines Kontos für den Agenten.',
+  'The signing secret of the webhook of the application.': 'Das Signing Secret des Webhooks der Anwendung.',
+  'The client id of the application.': 'Die Client-ID der Anwendung.',
+  'The client secret of the application.': 'Das Client Secret der Anwendung.',
+  'Instead of both: a token of the app user (actor=app).': 'Statt beider: ein Token des App-Benutzers (actor=app).',
+  'The auth token of the account. It also signs the calls.':
+    'Das Auth Token des Kontos. Es unterschreibt auch die Anrufe.',
+  'The number that is called, like +15550001111.': 'Die Nummer, die angerufen wird, wie +15550001111.',
+  'An API key of the account: KEY….': 'Ein API-Schlüssel des Kontos: KEY….',
+  'The public key of the account, with which it signs.':
+    'Der öffentliche Schlüssel des Kontos, mit dem es unterschreibt.',
+  'Proves the address of the socket.': 'Beweist die Adresse des Sockets.',
+  'The access token of the bot.': 'Der Zugriffstoken des Bots.',
+  'The AppKey (Client ID) of the app.': 'Der AppKey (Client ID) der App.',
+  'The AppSecret (Client Secret). It also signs the messages.':
+    'Das AppSecret (Client Secret). Es unterschreibt auch die Nachrichten.',
+  'The RobotCode, where it is not the AppKey.': 'Der RobotCode, wenn er nicht der AppKey ist.',
+  'The token that Zalo Bot Manager gave, like 123456:abc.':
+    'Der Token, den Zalo Bot Manager gegeben hat, wie 123456:abc.',
+  '8 to 256 letters, digits, "_" and "-"; generated when it is not given.':
+    '8 bis 256 Buchstaben, Ziffern, „_“ und „-“; wird erzeugt, wenn es fehlt.',
 }

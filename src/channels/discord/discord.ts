@@ -58,6 +58,10 @@ export const discord: Channel = {
   send,
   showTyping: async (connection, address) =>
     getOutcome(await callDiscord(connection, { method: 'POST', path: `channels/${channelOf(address)}/typing` })),
+  remove: async (connection, address, messageId) => {
+    const path = `channels/${channelOf(address)}/messages/${encodeURIComponent(messageId)}`
+    return getOutcome(await callDiscord(connection, { method: 'DELETE', path }))
+  },
   answerPress: async (connection, token, text) => {
     const body = { content: text.slice(0, maxTextChars), flags: ephemeral, allowed_mentions: { parse: [] } }
     const path = `webhooks/${connection.secrets['application_id'] ?? ''}/${token}`

@@ -19,7 +19,7 @@ import {
 import { fetchMediaFrom } from '../fetch-media.ts'
 import { concatBytes } from '../hmac.ts'
 import { isSameSecret } from '../is-same-secret.ts'
-import { defineApi, failedMedia, resolveBy, sentOutcome } from '../kit/api.ts'
+import { defineApi, failedMedia, repeatable, resolveBy, sentOutcome } from '../kit/api.ts'
 import { defineAppToken, type TokenAnswer, withAppToken } from '../kit/app-token.ts'
 import { defineDialect } from '../kit/dialect.ts'
 import { pick, pickNumber, pickText } from '../kit/pick.ts'
@@ -39,8 +39,7 @@ async function requestToken(connection: ChannelConnection): Promise<TokenAnswer>
   const url = joinUrl(baseOf(connection), 'open-apis/auth/v3/tenant_access_token/internal')
   const headers = { 'content-type': 'application/json' }
   const answer = await callApi(url, { method: 'POST', headers, body: JSON.stringify({ app_id, app_secret }) })
-  // A request for a token shows nothing to anybody.
-  if (answer.kind === 'ambiguous') return { kind: 'failed', outcome: { kind: 'retry', detail: answer.detail } }
+  if (answer.kind === 'ambiguous') return { kind: 'failed', outcome: repeatable(answer) }
   const token = pickText(answer.body, 'tenant_access_token')
   if (pick(answer.body, 'code') === 0 && token !== undefined)
     return { kind: 'granted', token, lifetimeSeconds: pickNumber(answer.body, 'expire') ?? 3_600 }
@@ -98,6 +97,8 @@ export const feishu: Channel = {
   receive,
   render,
   send,
+  remove: async (connection, _address, id) =>
+    sentOutcome(await callFeishu(connection, { method: 'DELETE', path: `im/v1/messages/${encodeURIComponent(id)}` })),
   probe: async (connection) => sentOutcome(await callFeishu(connection, { method: 'GET', path: 'bot/v3/info' })),
   getAccount: async (connection) => {
     const answer = await callFeishu(connection, { method: 'GET', path: 'bot/v3/info' })
@@ -230,10 +231,7 @@ async function uploadFile(connection: ChannelConnection, { kind, name, mime, byt
     path: isImage ? 'im/v1/images' : 'im/v1/files',
     body: form,
   })
-  if (uploaded.kind === 'failed') {
-    const { outcome } = uploaded
-    return { outcome: outcome.kind === 'ambiguous' ? { kind: 'retry' as const, detail: outcome.detail } : outcome }
-  }
+  if (uploaded.kind === 'failed') return { outcome: repeatable(uploaded.outcome) }
   const field = isImage ? 'image_key' : 'file_key'
   return { type: isImage ? 'image' : 'file', content: { [field]: pick(uploaded.result, 'data', field) } }
 }

@@ -1,18 +1,18 @@
 /** Implements the channel port for Google Chat: events by webhook, messages by the REST API of a service account. */
 
-import { encodeBase64Url } from '#agent/core/base64.ts'
 import type { SendOutcome } from '#agent/core/delivery.ts'
 import type { MediaReference } from '#agent/core/media/media-reference.ts'
 import { parseJson } from '#agent/core/parse-json.ts'
-import { callApi, classifyStatus, joinUrl } from '../call-api.ts'
+import { callApi, joinUrl } from '../call-api.ts'
 import type { Channel, ChannelConnection, ChatAddress, OutboundMessage, ResolvedTarget } from '../channel.ts'
 import { fetchMediaFrom } from '../fetch-media.ts'
-import { defineApi, failedMedia, resolveBy, sentOutcome } from '../kit/api.ts'
-import { defineAppToken, type TokenAnswer, withAppToken } from '../kit/app-token.ts'
+import { defineApi, editedOutcome, failedMedia, resolveBy, sentOutcome } from '../kit/api.ts'
+import { defineAppToken, readTokenAnswer, type TokenAnswer, withAppToken } from '../kit/app-token.ts'
 import { defineDialect } from '../kit/dialect.ts'
 import { jwt } from '../kit/jwt.ts'
-import { pick, pickNumber, pickText } from '../kit/pick.ts'
+import { pick, pickText } from '../kit/pick.ts'
 import { verified } from '../kit/proof.ts'
+import { signJwt } from '../kit/sign-jwt.ts'
 import { whatsappMarks } from '../whatsapp/whatsapp-marks.ts'
 import { ownId, parseEvent } from './parse-event.ts'
 
@@ -46,38 +46,18 @@ async function requestToken({ secrets, loginBase }: ChannelConnection): Promise<
   if (!assertion) return { kind: 'failed', outcome: { kind: 'forbidden', detail: 'service_account has no usable key' } }
   const body = new URLSearchParams({ grant_type: 'urn:ietf:params:oauth:grant-type:jwt-bearer', assertion })
   const answer = await callApi(joinUrl(loginBase ?? 'https://oauth2.googleapis.com', 'token'), { method: 'POST', body })
-  // A request for a token shows nothing to anybody.
-  if (answer.kind === 'ambiguous') return { kind: 'failed', outcome: { kind: 'retry', detail: answer.detail } }
-  const token = pickText(answer.body, 'access_token')
-  if (answer.status !== 200 || token === undefined) {
-    const outcome = classifyStatus(answer, pickText(answer.body, 'error'))
-    return { kind: 'failed', outcome: outcome.kind === 'fatal' ? { ...outcome, kind: 'forbidden' } : outcome }
-  }
-  return { kind: 'granted', token, lifetimeSeconds: pickNumber(answer.body, 'expires_in') ?? 3_600 }
+  return readTokenAnswer(answer)
 }
 
-const encodePart = (part: object) => encodeBase64Url(new TextEncoder().encode(JSON.stringify(part)))
-
-async function signAssertion(account: unknown): Promise<string | undefined> {
-  const pem = pickText(account, 'private_key')?.replace(/-----[A-Z ]{1,40}-----|\s/g, '')
+function signAssertion(account: unknown): Promise<string | undefined> {
   const iat = Math.floor(Date.now() / 1_000)
-  const claims = {
+  return signJwt(pickText(account, 'private_key') ?? '', {
     iss: pickText(account, 'client_email'),
     scope: 'https://www.googleapis.com/auth/chat.bot',
     aud: tokenAudience,
     iat,
     exp: iat + 3_600,
-  }
-  try {
-    const der = Uint8Array.from(atob(pem ?? ''), (char) => char.charCodeAt(0))
-    const algorithm = { name: 'RSASSA-PKCS1-v1_5', hash: 'SHA-256' }
-    const key = await crypto.subtle.importKey('pkcs8', der, algorithm, false, ['sign'])
-    const content = `${encodePart({ alg: 'RS256', typ: 'JWT' })}.${encodePart(claims)}`
-    const signature = await crypto.subtle.sign(algorithm.name, key, new TextEncoder().encode(content))
-    return `${content}.${encodeBase64Url(new Uint8Array(signature))}`
-  } catch {
-    return undefined
-  }
+  })
 }
 
 const getToken = defineAppToken({ secret: 'service_account', request: requestToken })
@@ -118,6 +98,8 @@ export const googleChat: Channel = {
   }),
   render,
   send,
+  remove: async (connection, _address, name) =>
+    sentOutcome(await callChat(connection, { method: 'DELETE', path: name })),
   probe: async (connection) => sentOutcome(await callChat(connection, { method: 'GET', path: 'spaces?pageSize=1' })),
   getAccount: async (connection) => {
     const answer = await callChat(connection, { method: 'GET', path: 'spaces?pageSize=1' })
@@ -146,9 +128,7 @@ async function send(connection: ChannelConnection, message: OutboundMessage, key
   if (editedMessageId !== undefined) {
     const body = { text: encode(chunk), cardsV2: cards }
     const path = `${editedMessageId}?updateMask=text,cardsV2`
-    const edited = await callChat(connection, { method: 'PATCH', path, body })
-    const isGone = edited.kind === 'failed' && edited.status === 404
-    return isGone ? { kind: 'gone', detail: edited.outcome.detail } : sentOutcome(edited, () => editedMessageId)
+    return editedOutcome(await callChat(connection, { method: 'PATCH', path, body }), editedMessageId)
   }
   const { chat, thread } = address
   const query = new URLSearchParams({

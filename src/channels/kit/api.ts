@@ -143,6 +143,16 @@ export function classifyReport(rules: readonly OutcomeRule[], failure: Failure, 
   return { kind: rule.is, detail: rule.detail ?? detail }
 }
 
+/** The failure of a call that shows nothing to anybody, such as an upload: without an answer it is repeated. */
+export const repeatable = (outcome: FailedOutcome): FailedOutcome =>
+  outcome.kind === 'ambiguous' ? { kind: 'retry', detail: outcome.detail } : outcome
+
+/** The outcome of an edit of a message. A platform that names no code for it answers 404. */
+export function editedOutcome(answer: ApiResult, id: string): SendOutcome {
+  const isGone = answer.kind === 'failed' && answer.status === 404
+  return isGone ? { kind: 'gone', detail: answer.outcome.detail } : sentOutcome(answer, () => id)
+}
+
 /** The outcome of a call that sends. `idOf` finds the id of the message. */
 export function sentOutcome(answer: ApiResult, idOf?: (result: JsonObject) => unknown): SendOutcome {
   if (answer.kind === 'failed') return answer.outcome

@@ -22,7 +22,7 @@ import {
 import { fetchMediaFrom } from '../fetch-media.ts'
 import { computeHmac } from '../hmac.ts'
 import { isSameSecret } from '../is-same-secret.ts'
-import { resolveBy, sentOutcome } from '../kit/api.ts'
+import { repeatable, resolveBy, sentOutcome } from '../kit/api.ts'
 import { defineDialect } from '../kit/dialect.ts'
 import { pick, pickList, pickText } from '../kit/pick.ts'
 import { encodeHtml } from '../text/encode-html.ts'
@@ -84,6 +84,10 @@ export const matrix: Channel = {
     const path = `_matrix/client/v1/media/download/${encodeURIComponent(server)}/${encodeURIComponent(id)}`
     const url = joinUrl(connection.apiBase, path)
     return fetchMediaFrom(connection, { url, headers: authorizationOf(connection), mime, name }, maxBytes)
+  },
+  remove: async (connection, { chat }, id) => {
+    const path = room(chat, `redact/${encodeURIComponent(id)}/${encodeURIComponent(`redact-${id}`)}`)
+    return sentOutcome(await callMatrix(connection, { method: 'PUT', path, body: {} }))
   },
   register,
   resolveTarget,
@@ -178,11 +182,7 @@ async function uploadFile(connection: ChannelConnection, { chunk }: OutboundMess
     headers: { 'content-type': file.mime },
     body: new Blob([file.bytes], { type: file.mime }),
   })
-  // An upload alone shows nothing to anybody.
-  if (uploaded.kind === 'failed') {
-    const { outcome } = uploaded
-    return { outcome: outcome.kind === 'ambiguous' ? { kind: 'retry', detail: outcome.detail } : outcome }
-  }
+  if (uploaded.kind === 'failed') return { outcome: repeatable(uploaded.outcome) }
   return {
     msgtype: fileTypes[file.kind],
     body: chunk.text.trim() || file.name,

@@ -3,9 +3,10 @@
 import { BoundedMap } from '#agent/core/bounded-map.ts'
 import { sha256Hex } from '#durable/platform/hash.ts'
 import { callApi, joinUrl } from '../call-api.ts'
-import type { ChannelConnection, Registration } from '../channel.ts'
+import type { Channel, ChannelConnection, Registration } from '../channel.ts'
 import { isSameSecret } from '../is-same-secret.ts'
 import { defineApi } from '../kit/api.ts'
+import { defineOwnAccount } from '../kit/own-account.ts'
 import { pickList, pickText } from '../kit/pick.ts'
 
 const command = 'talaria'
@@ -98,15 +99,10 @@ async function registerIn(connection: ChannelConnection, team: string, isOn: boo
   return made.kind === 'failed' ? made.outcome.detail : undefined
 }
 
-const ownIds = new BoundedMap<string, string>(500)
-
-/** The user of the bot. Undefined while the server does not say. */
-export async function findOwnId(connection: ChannelConnection): Promise<string | undefined> {
-  const key = await sha256Hex(JSON.stringify([connection.apiBase, connection.secrets]))
-  const known = ownIds.get(key)
-  if (known !== undefined) return known
+export async function getAccount(connection: ChannelConnection): ReturnType<Channel['getAccount']> {
   const answer = await callMattermost(connection, { method: 'GET', path: 'users/me' })
-  const id = answer.kind === 'done' ? pickText(answer.result, 'id') : undefined
-  if (id !== undefined) ownIds.set(key, id)
-  return id
+  if (answer.kind === 'failed') return { refused: answer.outcome.detail }
+  return { id: pickText(answer.result, 'id') ?? '', name: pickText(answer.result, 'username') ?? '' }
 }
+
+export const getOwnAccount = defineOwnAccount(getAccount)

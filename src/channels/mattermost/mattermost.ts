@@ -21,11 +21,11 @@ import {
 import { fetchMediaFrom } from '../fetch-media.ts'
 import { computeHmac } from '../hmac.ts'
 import { isSameSecret } from '../is-same-secret.ts'
-import { resolveBy, sentOutcome } from '../kit/api.ts'
+import { editedOutcome, repeatable, resolveBy, sentOutcome } from '../kit/api.ts'
 import { defineDialect } from '../kit/dialect.ts'
 import { pick, pickText } from '../kit/pick.ts'
 import { markdownMarks } from '../text/markdown-marks.ts'
-import { callMattermost, findOwnId, hasToken, headersOf, register } from './commands.ts'
+import { callMattermost, getAccount, getOwnAccount, hasToken, headersOf, register } from './commands.ts'
 import { parseHook, parsePress } from './parse-hook.ts'
 
 /** Mattermost accepts 16 383 characters. */
@@ -60,11 +60,9 @@ export const mattermost: Channel = {
     const body = { channel_id: chat, ...(thread !== undefined && { parent_id: thread }) }
     return sentOutcome(await callMattermost(connection, { method: 'POST', path: 'users/me/typing', body }))
   },
-  getAccount: async (connection) => {
-    const answer = await callMattermost(connection, { method: 'GET', path: 'users/me' })
-    if (answer.kind === 'failed') return { refused: answer.outcome.detail }
-    return { id: pickText(answer.result, 'id') ?? '', name: pickText(answer.result, 'username') ?? '' }
-  },
+  remove: async (connection, _address, id) =>
+    sentOutcome(await callMattermost(connection, { method: 'DELETE', path: `posts/${encodeURIComponent(id)}` })),
+  getAccount,
   fetchMedia: (connection, { reference, mime, name }: MediaReference, maxBytes) => {
     const url = joinUrl(connection.apiBase, `api/v4/files/${encodeURIComponent(reference)}`)
     return fetchMediaFrom(connection, { url, headers: headersOf(connection), mime, name }, maxBytes)
@@ -85,7 +83,7 @@ async function receive(request: InboundRequest, connection: ChannelConnection): 
   const data = pickText(body, 'context', 'data')
   if (data !== undefined) return receivePress(body, data, connection)
   if (!(await hasToken(body, connection))) return refused()
-  const event = parseHook(body, await findOwnId(connection))
+  const event = parseHook(body, (await getOwnAccount(connection))?.id)
   // The answer comes later, by the bot.
   return { response: Response.json({}), events: event ? [event] : [] }
 }
@@ -113,9 +111,7 @@ async function send(connection: ChannelConnection, message: OutboundMessage, key
   if (editedMessageId !== undefined) {
     const path = `posts/${encodeURIComponent(editedMessageId)}/patch`
     const body = { message: encode(chunk), props }
-    const edited = await callMattermost(connection, { method: 'PUT', path, body })
-    const isGone = edited.kind === 'failed' && edited.status === 404
-    return isGone ? { kind: 'gone', detail: edited.outcome.detail } : sentOutcome(edited, () => editedMessageId)
+    return editedOutcome(await callMattermost(connection, { method: 'PUT', path, body }), editedMessageId)
   }
   const uploaded = file ? await uploadFile(connection, address.chat, file) : undefined
   if (uploaded && 'outcome' in uploaded) return uploaded.outcome
@@ -154,15 +150,13 @@ async function renderButtons(
   return [{ actions: await Promise.all(actions) }]
 }
 
-/** An upload alone shows nothing to anybody. */
 async function uploadFile(connection: ChannelConnection, chat: string, file: NonNullable<OutboundMessage['file']>) {
   const form = new FormData()
   form.set('channel_id', chat)
   form.set('files', new File([file.bytes], file.name, { type: file.mime }))
   const uploaded = await callMattermost(connection, { method: 'POST', path: 'files', body: form })
   if (uploaded.kind === 'done') return { id: pickText(uploaded.result, 'file_infos', 0, 'id') ?? '' }
-  const { outcome } = uploaded
-  return { outcome: outcome.kind === 'ambiguous' ? { kind: 'retry' as const, detail: outcome.detail } : outcome }
+  return { outcome: repeatable(uploaded.outcome) }
 }
 
 async function resolveTarget(

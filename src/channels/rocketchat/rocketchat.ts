@@ -14,7 +14,7 @@ import type {
   ResolvedTarget,
 } from '../channel.ts'
 import { fetchMediaFrom } from '../fetch-media.ts'
-import { defineApi, failedMedia, resolveBy, sentOutcome } from '../kit/api.ts'
+import { defineApi, failedMedia, repeatable, resolveBy, sentOutcome } from '../kit/api.ts'
 import { defineDialect } from '../kit/dialect.ts'
 import { pick, pickText } from '../kit/pick.ts'
 import { token, verified } from '../kit/proof.ts'
@@ -72,6 +72,8 @@ export const rocketchat: Channel = {
   ),
   render,
   send,
+  remove: async (connection, { chat }, msgId) =>
+    sentOutcome(await callRocket(connection, { method: 'POST', path: 'chat.delete', body: { roomId: chat, msgId } })),
   probe: async (connection) => sentOutcome(await callRocket(connection, { method: 'GET', path: 'me' })),
   getAccount: async (connection) => {
     const answer = await callRocket(connection, { method: 'GET', path: 'me' })
@@ -125,8 +127,7 @@ async function sendFile(
   form.set('file', new File([file.bytes], file.name, { type: file.mime }))
   const path = `rooms.media/${encodeURIComponent(chat)}`
   const uploaded = await callRocket(connection, { method: 'POST', path, body: form })
-  if (uploaded.kind === 'failed')
-    return uploaded.outcome.kind === 'ambiguous' ? { kind: 'retry', detail: uploaded.outcome.detail } : uploaded.outcome
+  if (uploaded.kind === 'failed') return repeatable(uploaded.outcome)
   const id = pickText(uploaded.result, 'file', '_id') ?? ''
   const caption = chunk.text.trim()
   const body = { ...(caption && { msg: caption }), ...(thread !== undefined && { tmid: thread }) }

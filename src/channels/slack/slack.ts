@@ -58,6 +58,10 @@ export const slack: Channel = {
   render: renderMrkdwn,
   send: (connection, message) =>
     message.file ? sendFile(connection, message, message.file) : sendText(connection, message),
+  remove: async (connection, { chat }, ts) => {
+    const answer = await callSlack(connection, 'chat.delete', { channel: chat, ts })
+    return answer.kind === 'done' ? { kind: 'sent' } : answer.outcome
+  },
   showTyping,
   answerPress: (connection, responseUrl, text) =>
     respond(connection, responseUrl, { response_type: 'ephemeral', text: encodeMrkdwn(plain(text)) }),

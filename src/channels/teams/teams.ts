@@ -3,14 +3,14 @@
 import type { MediaReference } from '#agent/core/media/media-reference.ts'
 import type { MessageChunk, SendOutcome } from '#agent/core/delivery.ts'
 import { parseJson } from '#agent/core/parse-json.ts'
-import { callApi, classifyStatus, joinUrl } from '../call-api.ts'
+import { callApi, joinUrl } from '../call-api.ts'
 import type { Channel, ChannelConnection, ChatAddress, OutboundMessage, Received, ResolvedTarget } from '../channel.ts'
 import { fetchMediaFrom } from '../fetch-media.ts'
-import { defineApi, failedMedia, resolveBy, sentOutcome } from '../kit/api.ts'
-import { defineAppToken, type TokenAnswer, withAppToken } from '../kit/app-token.ts'
+import { defineApi, editedOutcome, failedMedia, resolveBy, sentOutcome } from '../kit/api.ts'
+import { defineAppToken, readTokenAnswer, type TokenAnswer, withAppToken } from '../kit/app-token.ts'
 import { defineDialect } from '../kit/dialect.ts'
 import { jwt } from '../kit/jwt.ts'
-import { pickNumber, pickText } from '../kit/pick.ts'
+import { pickText } from '../kit/pick.ts'
 import { verified } from '../kit/proof.ts'
 import { markdownMarks } from '../text/markdown-marks.ts'
 import { parseActivity } from './parse-activity.ts'
@@ -49,13 +49,7 @@ async function requestToken({ secrets, loginBase, fetchApi }: ChannelConnection)
   const path = `${encodeURIComponent(secrets['tenant_id'] ?? '')}/oauth2/v2.0/token`
   const url = joinUrl(loginBase ?? 'https://login.microsoftonline.com', path)
   const answer = await callApi(url, { method: 'POST', body }, loginBase === undefined ? fetchApi : undefined)
-  // A request for a token shows nothing to anybody.
-  if (answer.kind === 'ambiguous') return { kind: 'failed', outcome: { kind: 'retry', detail: answer.detail } }
-  const token = pickText(answer.body, 'access_token')
-  if (answer.status === 200 && token !== undefined)
-    return { kind: 'granted', token, lifetimeSeconds: pickNumber(answer.body, 'expires_in') ?? 3_600 }
-  const outcome = classifyStatus(answer, pickText(answer.body, 'error'))
-  return { kind: 'failed', outcome: outcome.kind === 'fatal' ? { ...outcome, kind: 'forbidden' } : outcome }
+  return readTokenAnswer(answer)
 }
 
 const getToken = defineAppToken({ secret: 'app_password', request: requestToken })
@@ -111,6 +105,10 @@ export const teams: Channel = {
   showTyping: async (connection, address) => {
     const body = { type: 'typing' }
     return sentOutcome(await callTeams(connection, { method: 'POST', path: activitiesOf(address), body }))
+  },
+  remove: async (connection, address, id) => {
+    const path = `${activitiesOf(address)}/${encodeURIComponent(id)}`
+    return sentOutcome(await callTeams(connection, { method: 'DELETE', path }))
   },
   getAccount: async (connection) => {
     const found = await getToken(connection)
@@ -173,9 +171,7 @@ async function send(connection: ChannelConnection, message: OutboundMessage): Pr
     return sentOutcome(sent, ({ id }) => id)
   }
   const path = `${activitiesOf(address)}/${encodeURIComponent(editedMessageId)}`
-  const edited = await callTeams(connection, { ...request, method: 'PUT', path })
-  const isGone = edited.kind === 'failed' && edited.status === 404
-  return isGone ? { kind: 'gone', detail: edited.outcome.detail } : sentOutcome(edited, () => editedMessageId)
+  return editedOutcome(await callTeams(connection, { ...request, method: 'PUT', path }), editedMessageId)
 }
 
 async function resolveTarget(connection: ChannelConnection, address: ChatAddress): Promise<ResolvedTarget> {

@@ -216,12 +216,10 @@ function renderText(sent: TelegramMessage): string {
   return sent.forward_origin && !isEmpty ? describeForward(text, originOf(sent.forward_origin)) : text
 }
 
-const originOf = ({
-  sender_user: person,
-  sender_user_name: hidden,
-  sender_chat: group,
-  chat: channel,
-}: z.infer<typeof origin>) => (person && parseSender(person).name) ?? hidden ?? group?.title ?? channel?.title
+const originOf = (from: z.infer<typeof origin>): string | undefined =>
+  (from.sender_user && parseSender(from.sender_user).name) ??
+  from.sender_user_name ??
+  (from.sender_chat ?? from.chat)?.title
 
 const kinds = {
   document: 'document',

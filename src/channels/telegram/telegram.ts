@@ -11,7 +11,6 @@ import type {
   OutboundFile,
   OutboundMessage,
   PollAnswer,
-  Registration,
   ResolvedTarget,
 } from '../channel.ts'
 import { fetchMediaFrom } from '../fetch-media.ts'
@@ -19,7 +18,8 @@ import { token, verified } from '../kit/proof.ts'
 import { parseMarkdown } from '../text/parse-markdown.ts'
 import { splitText } from '../text/split-text.ts'
 import { parseUpdate } from './parse-update.ts'
-import { type ApiAnswer, busyWaitMs, callApi, classifyStatus, joinUrl } from '../call-api.ts'
+import { type BotApiResult, callBotApi, fileUrl } from './bot-api.ts'
+import { register, updateTypes } from './register.ts'
 
 const textLimit = { max: 4_096, unit: 'utf16' } as const
 /** Room for a line in front of a message. */
@@ -62,6 +62,8 @@ export const telegram: Channel = {
   send,
   showTyping: (connection, address) =>
     getOutcome(callBotApi(connection, 'sendChatAction', { ...addressFields(address), action: 'typing' })),
+  remove: (connection, { chat }, messageId) =>
+    getOutcome(callBotApi(connection, 'deleteMessage', { chat_id: Number(chat), message_id: Number(messageId) })),
   answerPress: (connection, pressId, text) =>
     getOutcome(callBotApi(connection, 'answerCallbackQuery', { callback_query_id: pressId, text })),
   getAccount: async (connection) => {
@@ -128,7 +130,6 @@ async function fetchMedia(
   return { ...file, ...(mime && { mime }) }
 }
 
-const updateTypes = ['message', 'edited_message', 'callback_query', 'my_chat_member']
 /** Below the limit of a call (call-api.ts). */
 const pollSeconds = 20
 
@@ -166,28 +167,6 @@ async function failedPoll(
   return { kind: 'failed', detail, ...(waitMs !== undefined && { waitMs }), ...(isFinal && { isFinal }) }
 }
 
-async function register(connection: ChannelConnection, isOn: boolean): Promise<Registration> {
-  const { webhookUrl: url, secrets } = connection
-  if (!isOn) {
-    const removed = await callBotApi(connection, 'deleteWebhook', {})
-    return removed.kind === 'done' ? { ok: true, detail: 'The webhook was removed.' } : failed(removed)
-  }
-  const set = await callBotApi(connection, 'setWebhook', {
-    url,
-    secret_token: secrets['webhook_secret'],
-    allowed_updates: updateTypes,
-  })
-  if (set.kind !== 'done') return failed(set)
-  const info = await callBotApi(connection, 'getWebhookInfo', {})
-  if (info.kind !== 'done') return failed(info)
-  const registered = (info.result ?? {}) as { url?: string }
-  return registered.url === url
-    ? { ok: true, detail: 'Telegram sends its updates to this channel.' }
-    : { ok: false, detail: 'Telegram sends the updates of this bot to another address.' }
-}
-
-const failed = (answer: Exclude<BotApiResult, { kind: 'done' }>): Registration => ({ ok: false, detail: answer.detail })
-
 async function resolveTarget(connection: ChannelConnection, { chat, thread }: ChatAddress): Promise<ResolvedTarget> {
   if (!/^-?\d{1,19}$/.test(chat)) return { kind: 'unknown', detail: 'A chat of Telegram is a number.' }
   if (thread !== undefined && !/^\d{1,12}$/.test(thread))
@@ -199,75 +178,6 @@ async function resolveTarget(connection: ChannelConnection, { chat, thread }: Ch
   const { id, type } = (answer.result ?? {}) as { id?: number; type?: string }
   const address = { chat: String(id ?? chat), ...(thread !== undefined && { thread }) }
   return { kind: 'found', address, isGroup: type !== 'private' }
-}
-
-// Calls Telegram's Bot API and classifies its answers. The address contains the token, so no error text may contain
-// the address.
-
-type BotAnswer = {
-  readonly ok?: boolean
-  readonly result?: unknown
-  readonly description?: string
-  readonly parameters?: { readonly retry_after?: number; readonly migrate_to_chat_id?: number }
-}
-
-type BotApiResult =
-  | { readonly kind: 'done'; readonly result: unknown }
-  | Exclude<SendOutcome, { kind: 'sent' }>
-  /** The topic does not exist any more; the chat does. */
-  | { readonly kind: 'no-thread'; readonly detail: string }
-  /** The file is no image that Telegram shows. */
-  | { readonly kind: 'no-photo'; readonly detail: string }
-
-const tokenOf = ({ secrets }: ChannelConnection) => secrets['bot_token'] ?? ''
-
-/** `body`: an object becomes JSON, a form is sent as it is. */
-async function callBotApi(
-  connection: ChannelConnection,
-  method: string,
-  body: object | FormData,
-): Promise<BotApiResult> {
-  const content =
-    body instanceof FormData
-      ? { body }
-      : { headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) }
-  const url = joinUrl(connection.apiBase, `bot${tokenOf(connection)}/${method}`)
-  const answer = await callApi(url, { method: 'POST', ...content })
-  if (answer.kind === 'ambiguous') return answer
-  const parsed = (answer.body ?? {}) as BotAnswer
-  return parsed.ok === true ? { kind: 'done', result: parsed.result } : classifyFailure(answer, parsed)
-}
-
-/** The address of a file, from the path that `getFile` has returned. */
-const fileUrl = (connection: ChannelConnection, path: string): string =>
-  joinUrl(connection.apiBase, `file/bot${tokenOf(connection)}/${path}`)
-
-function classifyFailure(answer: ApiAnswer, { description = '', parameters }: BotAnswer): BotApiResult {
-  const { status } = answer
-  const byStatus = classifyStatus(answer, description)
-  if (status === 429) return { ...byStatus, kind: 'retry', waitMs: busyWaitMs(answer, parameters?.retry_after) }
-  const movedTo = parameters?.migrate_to_chat_id
-  if (Number.isSafeInteger(movedTo)) return { kind: 'moved', to: String(movedTo), detail: byStatus.detail }
-  return status < 400 || status >= 500 ? byStatus : classifyRefusal(status, description, byStatus.detail)
-}
-
-const refusals: readonly (readonly [
-  RegExp,
-  'no-thread' | 'gone' | 'too_long' | 'no-photo' | 'format' | 'forbidden',
-])[] = [
-  [/thread not found|TOPIC_(DELETED|CLOSED)/i, 'no-thread'],
-  [/message to edit not found|can't be edited|MESSAGE_ID_INVALID/i, 'gone'],
-  [/is too (?:long|big)|MESSAGE_TOO_LONG|too large/i, 'too_long'],
-  [/PHOTO_|IMAGE_PROCESS_FAILED|wrong type of the web page/i, 'no-photo'],
-  [/parse entities|entit(y|ies)/i, 'format'],
-  [/chat not found|peer_id|kicked|upgraded to a supergroup|not enough rights|have no rights/i, 'forbidden'],
-]
-
-function classifyRefusal(status: number, description: string, detail: string): BotApiResult {
-  if (/message is not modified/i.test(description)) return { kind: 'done', result: undefined }
-  if (status === 413) return { kind: 'too_long', detail }
-  const [, kind] = refusals.find(([pattern]) => pattern.test(description)) ?? []
-  return { kind: kind ?? (status === 400 ? 'fatal' : 'forbidden'), detail }
 }
 
 /** Larger images are sent as documents. */

@@ -14,7 +14,7 @@ import type {
 import { fetchMediaFrom, isOnDomain, isSameOrigin } from '../fetch-media.ts'
 import { isPhoneNumber } from '../is-phone-number.ts'
 import { parseJson } from '#agent/core/parse-json.ts'
-import { type ApiResult, failedMedia, sentOutcome } from '../kit/api.ts'
+import { type ApiResult, failedMedia, repeatable, sentOutcome } from '../kit/api.ts'
 import { defineDialect } from '../kit/dialect.ts'
 import { verified } from '../kit/proof.ts'
 import { answerChallenge, defineGraph, isSignedByMeta, mediaDomains } from '../meta/graph-api.ts'
@@ -178,10 +178,7 @@ async function sendFile(
   form.set('type', file.mime)
   form.set('file', new File([file.bytes], file.name, { type: file.mime }))
   const uploaded = await callGraph(connection, { method: 'POST', path: `${numberOf(connection)}/media`, body: form })
-  if (uploaded.kind === 'failed')
-    return uploaded.outcome.kind === 'ambiguous'
-      ? { kind: 'retry', detail: uploaded.outcome.detail } // an upload alone shows nothing
-      : uploaded.outcome
+  if (uploaded.kind === 'failed') return repeatable(uploaded.outcome)
   // The text of a file is the note that it may have arrived before. Sounds have no room for it.
   const caption = message.chunk.text.trim()
   const type = caption && fileTypes[file.kind] === 'audio' ? 'document' : fileTypes[file.kind]

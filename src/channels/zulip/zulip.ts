@@ -13,7 +13,7 @@ import type {
   ResolvedTarget,
 } from '../channel.ts'
 import { fetchMediaFrom } from '../fetch-media.ts'
-import { defineApi, failedMedia, resolveBy, sentOutcome } from '../kit/api.ts'
+import { defineApi, failedMedia, repeatable, resolveBy, sentOutcome } from '../kit/api.ts'
 import { defineDialect } from '../kit/dialect.ts'
 import { pick, pickList, pickText } from '../kit/pick.ts'
 import { token, verified } from '../kit/proof.ts'
@@ -76,6 +76,8 @@ export const zulip: Channel = {
     const body = new URLSearchParams({ op: 'start', ...to })
     return sentOutcome(await callZulip(connection, { method: 'POST', path: 'typing', body }))
   },
+  remove: async (connection, _address, id) =>
+    sentOutcome(await callZulip(connection, { method: 'DELETE', path: `messages/${encodeURIComponent(id)}` })),
   getAccount: async (connection) => {
     const answer = await callZulip(connection, { method: 'GET', path: 'users/me' })
     if (answer.kind === 'failed') return { refused: answer.outcome.detail }
@@ -106,11 +108,7 @@ async function send(connection: ChannelConnection, message: OutboundMessage): Pr
     const form = new FormData()
     form.set('file', new File([file.bytes], file.name, { type: file.mime }))
     const uploaded = await callZulip(connection, { method: 'POST', path: 'user_uploads', body: form })
-    // An upload alone shows nothing to anybody.
-    if (uploaded.kind === 'failed')
-      return uploaded.outcome.kind === 'ambiguous'
-        ? { kind: 'retry', detail: uploaded.outcome.detail }
-        : uploaded.outcome
+    if (uploaded.kind === 'failed') return repeatable(uploaded.outcome)
     const url = pickText(uploaded.result, 'url') ?? pickText(uploaded.result, 'uri') ?? ''
     content = `${content}[${file.name.replaceAll(/[[\]]/g, '_')}](${url})`
   }

@@ -164,7 +164,7 @@ async function submitMessage(
   const origin = getOrigin(connection, event, person)
   const sessionId = await getSessionId(origin, settings)
   const { replyHandle } = event
-  const { messageId: message, albumId, quote }: Partial<MessageContent> = event.kind === 'command' ? {} : event
+  const { messageId: message, quote }: Partial<MessageContent> = event.kind === 'command' ? {} : event
   const name = await hashParts([id, event.key])
   const media = [...(await storeFiles(env, event, { tenantId, sessionId }, name)), ...quotedMedia(event)]
   const submitted = await sessionStub(env, tenantId, sessionId).inbound.submit({
@@ -181,11 +181,17 @@ async function submitMessage(
     commands: listCommands(connection, person),
     tenant,
     ...(media.length > 0 && { media }),
-    ...(albumId !== undefined && { albumId }),
+    ...companyOf(event),
     ...(!connection.channel.capabilities.buttons && { isNumbered: true }),
     ...(event.kind === 'edit' && { edits: event.messageId }),
   })
   if (!submitted && event.kind !== 'edit') throw new SessionUnavailable('This session is being deleted.')
+}
+
+/** What belongs to a message beside its text and its files. */
+function companyOf(event: TextEvent) {
+  const { albumId, background }: Partial<MessageContent> = event.kind === 'command' ? {} : event
+  return { ...(albumId !== undefined && { albumId }), ...(background && { background }) }
 }
 
 /**

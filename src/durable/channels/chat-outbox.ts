@@ -154,6 +154,16 @@ export class ChatOutbox {
     if (replyHandle?.isAwaited && !this.outbox.hasHandle(replyHandle)) this.sendNotice(text, '', { replyHandle })
   }
 
+  /** Takes the answer of a run back, where it has just left. */
+  async withdraw(run: string): Promise<void> {
+    const origin = this.#chat
+    if (!origin) return
+    const { dropAnswer, removeSent } = await import('./withdraw-answer.ts')
+    const ids = dropAnswer(this.outbox, run)
+    const connection = ids.length ? await this.#loadConnection(origin) : undefined
+    if (connection && !('refused' in connection)) await removeSent(connection, origin, ids)
+  }
+
   /** Sends a file of the workspace. */
   sendFile(path: string, run: string, replyHandle?: ReplyHandle): void {
     if (!this.#chat) return
@@ -217,13 +227,23 @@ export class ChatOutbox {
       this.outbox.add({
         ...row,
         deliveryState: { ...policy.createDelivery(now), due: preview ? Math.min(editableAt, now + maxEditWaitMs) : 0 },
-        source: { text: visible, format: 'markdown' },
+        source: { text: visible + this.#footer(), format: 'markdown' },
         ...(replyTo !== undefined && { replyTo }),
         ...(preview && { edits: preview.id }),
       })
     for (const file of files) this.outbox.add({ ...row, deliveryState: policy.createDelivery(now), file })
     this.answerAwaited(replyHandle, 'There is no answer.')
     this.#startSending()
+  }
+
+  /** Model, context and cost, where `/footer` has switched them on. */
+  #footer(): string {
+    const { meta, store } = this.#session
+    const turn = store.current()
+    if (!meta.hasFooter || !turn) return ''
+    const model = this.#session.promptModel(meta.model ?? undefined)?.id ?? 'no model'
+    const cost = turn.usage.costStatus === 'unknown' ? 'cost unknown' : `${turn.usage.costUsd.toFixed(4)} USD`
+    return `\n\n_${model}, ${store.contextTokens()} tokens of context, ${cost}_`
   }
 
   /** The voice message follows the text: speech takes time, and may fail. */

@@ -8,13 +8,14 @@ import { DurableObject } from 'cloudflare:workers'
 import { withLogContext } from '#durable/platform/log-context.ts'
 import { inJurisdiction } from '#durable/platform/jurisdiction.ts'
 import { redactLogs } from '#durable/platform/log-redaction.ts'
-import { isGatewayBots } from '#durable/platform/addresses.ts'
+import { isCall, isGatewayBots } from '#durable/platform/addresses.ts'
 import type { GatewayState } from '#channels/discord/gateway-protocol.ts'
 import type { GatewayBots, GatewayPlace } from './gateway-bots.ts'
 import type { ReceivingBy } from './keep-socket.ts'
 import type { EventSocket } from './event-socket.ts'
 import type { ReceiverOwner } from './receiver.ts'
 import type { EventPuller } from './event-puller.ts'
+import type { PhoneCall } from './phone-call.ts'
 import type { UpdatePoller } from './update-poller.ts'
 
 type Receiver = GatewayPlace | EventSocket | UpdatePoller | EventPuller
@@ -24,6 +25,7 @@ type StartedConnection = { readonly id: string; readonly tenantId: string; reado
 export class ConnectionDO extends DurableObject<Env> {
   #receiver: Promise<Receiver> | undefined
   #bots: Promise<GatewayBots> | undefined
+  #call: Promise<PhoneCall> | undefined
 
   constructor(ctx: DurableObjectState, env: Env) {
     super(ctx, inJurisdiction(env))
@@ -52,8 +54,27 @@ export class ConnectionDO extends DurableObject<Env> {
   }
 
   override async alarm(): Promise<void> {
+    if (isCall(this.ctx.id.name)) return this.#logged(async () => (await this.#loadCall()).handleAlarm())
     const load = () => (isGatewayBots(this.ctx.id.name) ? this.#loadBots() : this.#load())
     await this.#logged(async () => (await load()).handleAlarm())
+  }
+
+  // --- the object of a telephone call
+
+  override async fetch(request: Request): Promise<Response> {
+    return this.#logged(async () => (await this.#loadCall()).open(request))
+  }
+
+  override async webSocketMessage(socket: WebSocket, frame: string | ArrayBuffer): Promise<void> {
+    await this.#logged(async () => (await this.#loadCall()).receive(socket, frame))
+  }
+
+  override async webSocketClose(socket: WebSocket): Promise<void> {
+    await this.#logged(async () => (await this.#loadCall()).handleClose(socket))
+  }
+
+  #loadCall(): Promise<PhoneCall> {
+    return (this.#call ??= import('./phone-call.ts').then(({ PhoneCall: Call }) => new Call(this.ctx, this.env)))
   }
 
   // --- an object that keeps the sockets of several bots

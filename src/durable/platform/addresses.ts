@@ -36,7 +36,15 @@ export const connectionStub = ({ CONNECTION }: Pick<Env, 'CONNECTION'>, tenantId
 export const gatewayBotsStub = ({ CONNECTION }: Pick<Env, 'CONNECTION'>, tenantId: string, object: number) =>
   CONNECTION && retryCalls(() => CONNECTION.getByName(`${rootOf(tenantId)}/b/${object}`), repeatableConnectionCalls)
 
+/** An object of the same class that holds the socket of a telephone call. */
+export const callStub = (
+  { CONNECTION }: Pick<Env, 'CONNECTION'>,
+  tenantId: string,
+  { id, callSid }: { readonly id: string; readonly callSid: string },
+) => CONNECTION?.getByName(`${rootOf(tenantId)}/p/${id}/${encodeURIComponent(callSid)}`)
+
 export const isGatewayBots = (name: string | undefined): boolean => name?.split('/')[2] === 'b'
+export const isCall = (name: string | undefined): boolean => name?.split('/')[2] === 'p'
 
 /** `blobPrefix('a', 'uploads')` is `t/a/uploads/`. Without folders it covers all files of the tenant. */
 export const blobPrefix = (tenantId: string, ...folders: readonly string[]): string =>

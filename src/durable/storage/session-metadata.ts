@@ -12,7 +12,7 @@ import type { Settings } from '#agent/core/settings.ts'
 import type { Goal } from '#agent/schedule/goal/goal.ts'
 import type { Heartbeat, Loop } from '#agent/schedule/recurring/recurring.ts'
 import { noUsage, type Usage } from '#agent/core/usage.ts'
-import type { ProgressMode, VoiceMode } from '#channels/settings.ts'
+import type { ChannelSettings, ProgressMode, VoiceMode } from '#channels/settings.ts'
 import type { HostRecord } from '#backends/host/host-port.ts'
 import type { Conversations } from './conversation-span.ts'
 
@@ -224,6 +224,10 @@ export type SessionMetadata = Conversations & {
   readonly progress?: ProgressMode | undefined
   /** The answers that the chat also gets as voice messages. Absent: none. */
   readonly voice?: VoiceMode | undefined
+  /** The effect of a message of the chat while a turn runs. Absent: as the channel is set. */
+  readonly busyMode?: ChannelSettings['busy_mode'] | undefined
+  /** Answers to the chat end with model, size of the context and cost. */
+  readonly hasFooter?: true | undefined
   /** A fork whose files are still being copied: it does not exist for callers yet. */
   readonly arriving?: true
   /** The run of a job that the session belongs to. */

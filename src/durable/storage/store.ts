@@ -266,6 +266,26 @@ export class SessionStore implements Store {
     this.#facets = undefined
   }
 
+  /** Replaces the text of the answer with which the conversation ends, and returns its row. No turn may be open. */
+  cutAnswer(cut: (text: string) => string): StepRow | undefined {
+    const last = this.contextEntries().at(-1)
+    if (last?.message.role !== 'assistant') return undefined
+    const isNewest = this.#row?.entries.some(({ seq }) => seq === last.seq) === true
+    const row = isNewest ? this.#row : this.#journal.rowsOfRun(last.runId, last.seq)[0]
+    const at = row?.entries.findIndex(({ seq }) => seq === last.seq) ?? -1
+    if (!row || at < 0) return undefined
+    const others = last.message.content.filter(({ type }) => type !== 'text')
+    const message = {
+      ...last.message,
+      content: [...others, { type: 'text', text: cut(textIn(last.message)) }],
+    } as const
+    row.entries[at] = { ...last, message, tokens: estimateMessageTokens(message) }
+    row.texts[at] = undefined
+    this.#journal.putStep(row, row === this.#row ? this.#turn : this.#journal.row(row.n).turn)
+    this.#context = undefined
+    return row
+  }
+
   /** Takes rows out of the conversation, and brings undone ones back in their place. */
   exchange(gone: readonly number[], back: readonly number[]): void {
     this.#journal.exchange(gone, back)

@@ -303,7 +303,7 @@ async function requireStoredSecrets(call: ConnectionCall, delivery: ChannelSetti
 
 /** Throws unless all secrets that the platform needs for this delivery are given, and no unknown ones. */
 function validateSecrets(
-  { platform, secrets: required }: Channel,
+  { platform, secrets: required, secretSets }: Channel,
   secrets: Secrets,
   delivery: ChannelSettings['delivery'],
 ): Secrets {
@@ -315,7 +315,14 @@ function validateSecrets(
     if (value === undefined) throw invalid(`${platform} needs the secret ${needed}: ${hint}`, `secrets.${needed}`)
     if (!shape.test(value)) throw invalid(`secrets.${needed}: ${hint}`, `secrets.${needed}`)
   }
+  requireSecretSet(platform, secretSets, secrets)
   return secrets
+}
+
+function requireSecretSet(platform: string, sets: Channel['secretSets'], secrets: Secrets): void {
+  if (!sets || sets.some((set) => set.every((name) => Object.hasOwn(secrets, name)))) return
+  const choices = sets.map((set) => set.join(', ')).join(', or ')
+  throw invalid(`${platform} needs ${choices}.`, `secrets.${sets[0]?.[0]}`)
 }
 
 /** Generates the secrets that are not given and that need not come from the platform. */

@@ -40,6 +40,10 @@ export const credentialParam = ofId('credential', 'cred_1f2e3d4c5b6a798807162534
 export const platformParam = { description: 'The messaging platform.', example: 'telegram' }
 export const channelParam = ofId('channel', 'ch_1f2e3d4c5b6a79880716253443526170')
 export const pathSecretParam = { description: 'The secret of the webhook.', example: 'b5c0a7e9d2f4b681' }
+export const callParam = {
+  description: 'The call and its caller, with a proof: the end of the address that the carrier got.',
+  example: 'WyJDQTEiLCIrMTU1NTAwMDIyMjIiLDBd.5f2c',
+}
 export const webhookParam = ofId('webhook', 'wh_1f2e3d4c5b6a79880716253443526170')
 export const pairingParam = ofId('person', 'telegram:4711')
 export const appParam = ofId('app', 'app_1f2e3d4c5b6a79880716253443526170')

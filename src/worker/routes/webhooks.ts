@@ -13,7 +13,7 @@ import { type LoadedConnection, loadConnection } from '#durable/tenant/channels/
 import { readBytes } from '../input/body.ts'
 import { AppError, notFound } from '../errors.ts'
 import type { OpenRoute, RequestContext } from '../route.ts'
-import { channelParam, pathSecretParam, platformParam } from '../openapi/path-params.ts'
+import { callParam, channelParam, pathSecretParam, platformParam } from '../openapi/path-params.ts'
 import { ok } from '../shapes.ts'
 
 export const maxBytes = 1024 * 1024
@@ -21,6 +21,7 @@ export const maxBytes = 1024 * 1024
 export const connectionId = /^(?!wh_)[A-Za-z0-9_]{1,100}$/
 const path = '/webhooks/:platform/:connection'
 const secretPath = `${path}/:secret`
+const relayPath = `${path}/relay/:call`
 const pushPath = '/_matrix/push/v1/notify'
 
 export const webhookRoutes: readonly OpenRoute[] = [
@@ -78,6 +79,23 @@ export const webhookRoutes: readonly OpenRoute[] = [
     mount: (app) => void app.post(secretPath, receiveWebhook),
   },
   {
+    method: 'get',
+    path: relayPath,
+    id: 'streamCall',
+    params: { platform: platformParam, connection: channelParam, call: callParam },
+    description: 'For the carrier of a telephone call, which signs the handshake. No key is needed.',
+    errors: ['BadRequest', 'NotFound'],
+    scope: null,
+    tag: 'Channels',
+    summary: 'Opens the socket of a telephone call (ConversationRelay)',
+    responses: {
+      101: { description: 'The socket' },
+      401: { description: 'The address or the signature is wrong, or the call is over' },
+      426: { description: 'No upgrade to a socket' },
+    },
+    mount: (app) => void app.get(relayPath, openRelay),
+  },
+  {
     method: 'post',
     path: pushPath,
     id: 'receiveMatrixPush',
@@ -93,6 +111,11 @@ export const webhookRoutes: readonly OpenRoute[] = [
     mount: (app) => void app.post(pushPath, receivePush),
   },
 ]
+
+async function openRelay(web: RequestContext): Promise<Response> {
+  const { openCallRelay } = await import('./webhooks/open-call-relay.ts')
+  return openCallRelay(web, await findConnection(web, Date.now()))
+}
 
 async function receivePush(web: RequestContext): Promise<Response> {
   const { receiveMatrixPush } = await import('./webhooks/receive-matrix-push.ts')

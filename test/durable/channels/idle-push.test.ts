@@ -2,12 +2,17 @@
 
 import { env, runInDurableObject } from 'cloudflare:test'
 import { beforeAll, expect, it } from 'vitest'
+import { createDingtalkApi } from '../../support/dingtalk-api.ts'
 import { createFeishuApi } from '../../support/feishu-api.ts'
+import { createGithubApi } from '../../support/github-api.ts'
 import { createRocketApi, createTalkApi, createZulipApi } from '../../support/hook-apis.ts'
+import { createLinearApi } from '../../support/linear-api.ts'
 import { createMatrixApi } from '../../support/matrix-api.ts'
 import { createMattermostApi } from '../../support/mattermost-api.ts'
 import { createSignalApi } from '../../support/signal-api.ts'
 import { createTeamsApi } from '../../support/teams-api.ts'
+import { createWebexApi } from '../../support/webex-api.ts'
+import { createZaloApi } from '../../support/zalo-api.ts'
 import { applyMigrations, call, newTenant } from '../../worker/client.ts'
 
 beforeAll(applyMigrations)
@@ -23,6 +28,11 @@ it('platforms that push or ring are connected without an alarm', async () => {
     ['zulip', createZulipApi().secrets, 'https://zulip.test'],
     ['rocketchat', createRocketApi().secrets, 'https://rocketchat.test'],
     ['mattermost', createMattermostApi().secrets, 'https://mattermost.test'],
+    ['webex', createWebexApi().secrets],
+    ['dingtalk', createDingtalkApi().secrets],
+    ['zalo', createZaloApi().secrets],
+    ['github', createGithubApi().secrets],
+    ['linear', createLinearApi().secrets],
     ['signal', createSignalApi().secrets, 'https://signal.test'],
   ]
   const ids: string[] = []

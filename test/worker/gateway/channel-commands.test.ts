@@ -1,6 +1,8 @@
 /** Tests the commands that concern a chat of a channel: `/platform`, `/pause`, `/save` and `/voice`. */
 
-import { beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { beforeAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest'
+import { replaceClock } from '#durable/platform/clock.ts'
+import { createSkippingClock } from '../../support/clock.ts'
 import { opusBytes } from '../../backends/media/fixtures.ts'
 import {
   bert,
@@ -14,7 +16,7 @@ import {
   receiveMessage,
 } from '../../support/chat.ts'
 import { sentTo, vendors } from '../../support/media-vendors.ts'
-import { calls, model, says, until } from '../../support/scripted-model.ts'
+import { calls, Gate, model, says, until } from '../../support/scripted-model.ts'
 import { applyMigrations, call, newSession, newTenant, request } from '../client.ts'
 import type { Run } from '../listen.ts'
 
@@ -44,6 +46,66 @@ describe('/platform', () => {
     const { id } = await newSession()
     const { body } = await call<Run>('POST', `/api/sessions/${id}/chat`, { body: { input: '/platform' } })
     expect(body.output).toContain('has a meaning in the chats of a channel alone')
+  })
+})
+
+describe('/busy and /footer', () => {
+  it('a chat chooses what a message does while a turn runs', async () => {
+    const gate = new Gate()
+    const [first = '', ...rest] = says('One.') as readonly string[]
+    const { chat } = await newChat([[first, gate, ...rest], says('Two.')], { busy_mode: 'interrupt' })
+    await receiveMessage(chat, '/busy queue')
+    await chat.api.waitForText('While a turn runs: queue.')
+    await receiveMessage(chat, 'one', { message_id: 8 })
+    await gate.waitUntilReached()
+    await receiveMessage(chat, 'two', { message_id: 9 })
+    gate.open()
+    await chat.api.waitForText('Two.')
+    expect(chat.api.messageTexts).toContain('One.')
+    for (const [text, answer] of [
+      ['/busy', 'While a turn runs: queue.'],
+      ['/busy default', 'While a turn runs: as the channel is set.'],
+      ['/busy nonsense', '/busy [interrupt|queue|steer|default]'],
+    ] as const) {
+      await receiveMessage(chat, text)
+      await chat.api.waitForText(answer)
+    }
+  })
+
+  it('an answer ends with model, context and cost', async () => {
+    const { chat } = await newChat([says('Plain.'), says('With it.'), says('Again plain.')])
+    await receiveMessage(chat, 'hi')
+    await chat.api.waitForText('Plain.')
+    await receiveMessage(chat, '/footer on')
+    await chat.api.waitForText('Footer: on.')
+    await receiveMessage(chat, 'hi')
+    await chat.api.waitForText('With it.')
+    expect(chat.api.messageTexts.find((text) => text.startsWith('With it.'))).toMatch(
+      /^With it\.\n\n\S+, \d+ tokens of context, (?:cost unknown|[\d.]+ USD)$/,
+    )
+    await receiveMessage(chat, '/footer off')
+    await chat.api.waitForText('Footer: off.')
+    await receiveMessage(chat, 'hi')
+    await chat.api.waitForText('Again plain.')
+    expect(chat.api.messageTexts).toEqual(expect.arrayContaining(['Plain.', 'Again plain.']))
+  })
+})
+
+describe('/undo', () => {
+  it('deletes the answer that has just left, and no older one', async () => {
+    const clock = createSkippingClock()
+    replaceClock(clock)
+    onTestFinished(() => replaceClock())
+    const { chat } = await newChat([says('Older.'), says('Wrong.')])
+    await receiveMessage(chat, 'one', { message_id: 8 })
+    await chat.api.waitForText('Older.')
+    clock.pass(60_000)
+    await receiveMessage(chat, 'two', { message_id: 9 })
+    await chat.api.waitForText('Wrong.')
+    await receiveMessage(chat, '/undo 2', { message_id: 10 })
+    await chat.api.waitForText('Undone: 2 turns.')
+    await until(() => !chat.api.messageTexts.includes('Wrong.'))
+    expect(chat.api.messageTexts).toContain('Older.')
   })
 })
 

@@ -3,11 +3,14 @@
 import { env, listDurableObjectIds } from 'cloudflare:test'
 import { beforeAll, describe, expect, it } from 'vitest'
 import type { ApiCall } from '../../support/json-api.ts'
+import { createDingtalkApi } from '../../support/dingtalk-api.ts'
 import { createDiscordApi } from '../../support/discord-api.ts'
 import { createFeishuApi } from '../../support/feishu-api.ts'
+import { createGithubApi } from '../../support/github-api.ts'
 import { createGoogleChatApi } from '../../support/google-chat-api.ts'
 import { createRocketApi, createTalkApi, createZulipApi } from '../../support/hook-apis.ts'
 import { createLineApi } from '../../support/line-api.ts'
+import { createLinearApi } from '../../support/linear-api.ts'
 import { createMattermostApi } from '../../support/mattermost-api.ts'
 import { createMatrixApi } from '../../support/matrix-api.ts'
 import { createMetaApi } from '../../support/meta-api.ts'
@@ -16,7 +19,9 @@ import { createSignalApi } from '../../support/signal-api.ts'
 import { createSlackApi } from '../../support/slack-api.ts'
 import { createTelegramApi } from '../../support/telegram-api.ts'
 import { createTwilioApi } from '../../support/twilio-api.ts'
+import { createWebexApi } from '../../support/webex-api.ts'
 import { createWhatsappApi } from '../../support/whatsapp-api.ts'
+import { createZaloApi } from '../../support/zalo-api.ts'
 import { until } from '../../support/scripted-model.ts'
 import { applyMigrations, assignMail, bindings, call, newTenant, request } from '../client.ts'
 
@@ -30,6 +35,8 @@ const googleChatApi = createGoogleChatApi()
 const matrixApi = createMatrixApi()
 const teamsApi = createTeamsApi()
 const mattermostApi = createMattermostApi()
+const [dingtalkApi, zaloApi] = [createDingtalkApi(), createZaloApi()]
+const [githubApi, linearApi, webexApi] = [createGithubApi(), createLinearApi(), createWebexApi()]
 const [feishuApi, signalApi] = [createFeishuApi(), createSignalApi()]
 const [talkApi, zulipApi, rocketApi] = [createTalkApi(), createZulipApi(), createRocketApi()]
 const metaSecrets = { app_secret: 'app', verify_token: 'v' }
@@ -53,7 +60,7 @@ const platforms: Readonly<Record<string, Platform>> = {
   telegram: {
     secrets: { bot_token: telegramApi.token, webhook_secret: webhookSecret },
     calls: () => telegramApi.registrations.map(({ method }) => method),
-    tested: ['setWebhook', 'getWebhookInfo'],
+    tested: ['setWebhook', 'getWebhookInfo', 'setMyCommands'],
     account: '',
     forged: { 'x-telegram-bot-api-secret-token': `${webhookSecret}x` },
   },
@@ -176,6 +183,59 @@ const platforms: Readonly<Record<string, Platform>> = {
     account: 'talaria',
     forged: {},
   },
+  webex: {
+    secrets: webexApi.secrets,
+    calls: listCalls(webexApi.api.calls),
+    tested: [
+      'GET /v1/people/me',
+      'GET /v1/webhooks',
+      'DELETE /v1/webhooks/h1',
+      'DELETE /v1/webhooks/h2',
+      'POST /v1/webhooks',
+      'POST /v1/webhooks',
+    ],
+    account: 'Talaria',
+    forged: { 'x-spark-signature': '0'.repeat(40) },
+  },
+  dingtalk: {
+    secrets: dingtalkApi.secrets,
+    calls: listCalls(dingtalkApi.api.calls),
+    tested: [],
+    account: 'ding-',
+    forged: { timestamp: '1', sign: 'x' },
+  },
+  zalo: {
+    secrets: zaloApi.secrets,
+    calls: () => zaloApi.api.calls.map(({ path }) => path.split('/').at(-1) ?? ''),
+    tested: ['getMe', 'setWebhook'],
+    account: 'bot.Talaria',
+    forged: { 'x-bot-api-secret-token': 'x' },
+  },
+  github: {
+    secrets: githubApi.secrets,
+    calls: listCalls(githubApi.api.calls),
+    tested: ['GET /user'],
+    account: 'Talaria-Bot',
+    forged: { 'x-hub-signature-256': `sha256=${'0'.repeat(64)}` },
+  },
+  phone: {
+    secrets: { account_sid: smsApi.sid, auth_token: smsApi.token, from: '+15550001111' },
+    calls: listCalls(smsApi.api.calls),
+    tested: [
+      `GET /2010-04-01/Accounts/${smsApi.sid}.json`,
+      `GET /2010-04-01/Accounts/${smsApi.sid}/IncomingPhoneNumbers.json`,
+      `POST /2010-04-01/Accounts/${smsApi.sid}/IncomingPhoneNumbers/PN00000000000000000000000000000001.json`,
+    ],
+    account: '+15550001111',
+    forged: { 'x-twilio-signature': btoa('x'.repeat(20)) },
+  },
+  linear: {
+    secrets: linearApi.secrets,
+    calls: listCalls(linearApi.api.calls),
+    tested: ['POST /graphql'],
+    account: 'Talaria',
+    forged: { 'linear-signature': '0'.repeat(64) },
+  },
   matrix: {
     secrets: { access_token: matrixApi.token },
     settings: { url: 'https://matrix.test' },
@@ -261,6 +321,21 @@ describe.each(Object.keys(platforms))('%s', (platform) => {
     expect(await countStored()).toEqual(before)
     await remove()
   })
+})
+
+it('GitHub needs an app or a token, whole', async () => {
+  const { key } = await newTenant()
+  const { token, webhook_secret } = githubApi.secrets
+  const refusalOf = async (secrets: object) => {
+    const answer = await call<{ error: { param: string } }>('POST', '/api/channels', {
+      key,
+      body: { platform: 'github', secrets },
+    })
+    return [answer.status, answer.body.error?.param]
+  }
+  expect(await refusalOf({ webhook_secret })).toEqual([400, 'secrets.app_id'])
+  expect(await refusalOf({ webhook_secret, app_id: '1', installation_id: '2' })).toEqual([400, 'secrets.app_id'])
+  expect(await refusalOf({ webhook_secret, token })).toEqual([201, undefined])
 })
 
 it('Discord gets the command and the address for interactions, and forgets the address at the end', async () => {

@@ -203,6 +203,86 @@ export const steps: Readonly<Record<string, Steps>> = {
       'Füge den Bot den Kanälen hinzu. Lege für ein Auslösewort einen ausgehenden Webhook mit der Webhook-Adresse an.',
     ],
   },
+  webex: {
+    en: [
+      'At developer.webex.com, create a bot and copy its access token.',
+      'The webhooks are registered for you. Add the bot to a space, or write to it.',
+    ],
+    de: [
+      'Lege unter developer.webex.com einen Bot an und kopiere sein Access Token.',
+      'Die Webhooks werden für dich eingetragen. Füge den Bot einem Bereich hinzu oder schreib ihm.',
+    ],
+  },
+  dingtalk: {
+    en: [
+      'At open-dev.dingtalk.com, create an internal app with a robot.',
+      'Copy AppKey and AppSecret.',
+      'Afterwards enter the webhook address as message address of the robot (mode HTTP), and publish the app.',
+    ],
+    de: [
+      'Lege unter open-dev.dingtalk.com eine interne App mit einem Roboter an.',
+      'Kopiere AppKey und AppSecret.',
+      'Trage danach die Webhook-Adresse als Nachrichtenadresse des Roboters ein (Modus HTTP) und veröffentliche die App.',
+    ],
+  },
+  zalo: {
+    en: [
+      'In Zalo, open Zalo Bot Manager and create a bot.',
+      'Copy the token into bot_token. The webhook is registered for you.',
+    ],
+    de: [
+      'Öffne in Zalo den Zalo Bot Manager und lege einen Bot an.',
+      'Kopiere das Token nach bot_token. Der Webhook wird für dich eingetragen.',
+    ],
+  },
+  github: {
+    en: [
+      'At github.com, Settings, Developer settings, create a GitHub App: read and write for issues and pull requests, read for contents, and the events of the guide.',
+      'Create a private key, install the app, and copy app_id, the .pem file and the number at the end of the address of the installation.',
+      'The webhook of the app is set for you. Without an app, enter the token of an account for the agent, and the webhook in the settings of the repository.',
+    ],
+    de: [
+      'Lege unter github.com, Settings, Developer settings eine GitHub App an: Lesen und Schreiben für Issues und Pull Requests, Lesen für Inhalte, dazu die Ereignisse der Anleitung.',
+      'Erzeuge einen Private Key, installiere die App und kopiere app_id, die .pem-Datei und die Zahl am Ende der Adresse der Installation.',
+      'Der Webhook der App wird für dich gesetzt. Ohne App trägst du das Token eines Kontos für den Agenten ein und den Webhook in den Einstellungen des Repositorys.',
+    ],
+  },
+  linear: {
+    en: [
+      'In Linear, Settings, API, create an OAuth application with client credentials, and switch on webhooks for agent session events.',
+      'Copy client id, client secret and the signing secret of the webhook.',
+      'Afterwards enter the webhook address in the application, and delegate an issue to the agent.',
+    ],
+    de: [
+      'Lege in Linear unter Settings, API eine OAuth-Anwendung mit Client Credentials an und schalte Webhooks für Agent session events ein.',
+      'Kopiere Client ID, Client Secret und das Signing Secret des Webhooks.',
+      'Trage danach die Webhook-Adresse in der Anwendung ein und weise dem Agenten einen Vorgang zu.',
+    ],
+  },
+  phone: {
+    en: [
+      'In the Twilio console, buy a number for voice and accept the terms of ConversationRelay.',
+      'Copy account SID, auth token and the number. The webhook is registered for you.',
+      'Enter the numbers that may call as allow_users.',
+    ],
+    de: [
+      'Kaufe in der Twilio-Konsole eine Nummer für Anrufe und nimm die Bedingungen von ConversationRelay an.',
+      'Kopiere Account SID, Auth Token und die Nummer. Der Webhook wird für dich eingetragen.',
+      'Trage die Nummern, die anrufen dürfen, als allow_users ein.',
+    ],
+  },
+  telnyx_phone: {
+    en: [
+      'In the portal of Telnyx, buy a number for voice and create a TeXML application.',
+      'Copy an API key, the public key of the account and the number.',
+      'Afterwards enter the webhook address in the application, and the numbers that may call as allow_users.',
+    ],
+    de: [
+      'Kaufe im Portal von Telnyx eine Nummer für Anrufe und lege eine TeXML-Anwendung an.',
+      'Kopiere einen API-Schlüssel, den Public Key des Kontos und die Nummer.',
+      'Trage danach die Webhook-Adresse in der Anwendung ein und die Nummern, die anrufen dürfen, als allow_users.',
+    ],
+  },
   twilio_whatsapp: {
     en: [
       'In the Twilio console, register a WhatsApp sender. Copy account SID and auth token, and the number of the sender.',

@@ -21,12 +21,18 @@ const hints: Readonly<Record<string, string>> = {
   feishu: `You write in Feishu. Bold, italics, code, links and lists are shown; tables and headings are not. ${chat}`,
   signal: `You write in Signal. Bold, italics and simple lists are shown; links as plain addresses. ${chat}`,
   mattermost: `You write in Mattermost, which shows Markdown. ${chat}`,
+  webex: `You write in Webex, which shows Markdown but no tables. ${chat}`,
+  dingtalk: `You write in DingTalk. Bold, italics, links and lists are shown; tables are not. ${chat}`,
+  zalo: `You write in Zalo. ${plain}`,
+  github: `You write comments on GitHub, which shows Markdown. You are in an issue or a pull request, which is named in the message. Refer to code as path:line. ${files}`,
+  linear: `You write in the agent session of an issue in Linear, which shows Markdown. ${files}`,
   matrix: `You write in Matrix. Bold, italics, code, links and lists are shown; tables and headings are not. ${chat}`,
   google_chat: `You write in Google Chat. Bold, italics, code and simple lists are shown; links as plain addresses. ${chat}`,
   line: `You write in LINE. ${plain}`,
   messenger: `You write in Messenger. ${plain}`,
   instagram: `You write in Instagram's direct messages, which are short. ${plain}`,
   rcs: `You write RCS messages. ${plain}`,
+  phone: `You are in a telephone call: what you write is read aloud, and what you read was recognised from speech. Answer in one to three short sentences of plain spoken language, without Markdown, lists, links, code or emoji. Write numbers as one says them, and ask back when you may have misheard.`,
   email: `The answer is sent as an e-mail: complete sentences, no reference to a chat window, nothing that the reader has to click through to. ${files}`,
   sms: 'The answer is sent as text messages: plain text without Markdown, at most a few sentences.',
   webhook:
@@ -39,7 +45,7 @@ const hints: Readonly<Record<string, string>> = {
 }
 
 /** Sources whose hint has another name. */
-const aliases: Readonly<Record<string, string>> = { job: 'cron', import: 'api' }
+const aliases: Readonly<Record<string, string>> = { job: 'cron', import: 'api', telnyx_phone: 'phone' }
 
 /** Undefined for a source without a hint. */
 export function renderPlatformHint(source: string): string | undefined {

@@ -30,8 +30,10 @@ function retryLast(session: Session, { authority }: CommandCall): CommandReply {
 export const undoCommand: CommandHandler = (session, { text }) => {
   const n = text ? Number(text) : 1
   if (!Number.isInteger(n) || n < 1 || n > maxUndone) return usageReply('undo')
+  const last = session.store.current()?.id
   const { turns } = undoTurns(session, n)
   if (!turns.length) return reply('There is nothing to undo.')
+  if (last !== undefined) session.runInBackground(session.chatOutbox.withdraw(last))
   const texts = turns.map((turn) => `> ${shorten(turn.text).replaceAll('\n', '\n> ')}`)
   return reply(`Undone: ${describeTurns(turns.length)}.\n\n${texts.join('\n\n')}`)
 }

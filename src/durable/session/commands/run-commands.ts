@@ -24,7 +24,7 @@ import { heartbeatCommand, loopCommand } from './recurring-commands.ts'
 import { reloadMcpCommand } from './reload-mcp-command.ts'
 import { resumeCommand, sessionsCommand } from './resume-command.ts'
 import { saveCommand } from './save-command.ts'
-import { approvalsCommand, reasoningCommand, verboseCommand } from './settings-commands.ts'
+import { approvalsCommand, busyCommand, footerCommand, reasoningCommand, verboseCommand } from './settings-commands.ts'
 import { skillCommands } from './skill-commands.ts'
 import { queueCommand, steerCommand, stopCommand } from './turn-commands.ts'
 
@@ -64,6 +64,8 @@ export const commandHandlers: Readonly<Record<CommandName, CommandHandler>> = {
   reasoning: reasoningCommand,
   personality: personalityCommand,
   verbose: verboseCommand,
+  busy: busyCommand,
+  footer: footerCommand,
   voice: voiceCommand,
   approvals: approvalsCommand,
   memory: memoryCommand,

@@ -1,10 +1,10 @@
-/** `/reasoning`, `/approvals` and `/verbose`: show and change settings of the session. */
+/** `/reasoning`, `/approvals`, `/verbose`, `/busy` and `/footer`: show and change settings of the session. */
 
 import { patchSettings, type Settings } from '#agent/core/settings.ts'
 import { efforts } from '#agent/providers/shared/effort.ts'
 import { findLoosening } from '#agent/policy/settings/tighten-settings.ts'
 import { hasScope } from '#agent/core/permission/authority.ts'
-import { type ProgressMode, progressModes } from '#channels/settings.ts'
+import { busyModes, type ProgressMode, progressModes } from '#channels/settings.ts'
 import { expandToolsets } from '#tools/tools-for.ts'
 import type { Session } from '../session.ts'
 import { type CommandCall, type CommandHandler, reply, usageReply } from './command.ts'
@@ -58,3 +58,20 @@ export const verboseCommand: CommandHandler = (session, { text }) => {
 }
 
 const isProgressMode = (mode: string): mode is ProgressMode => progressModes.some((known) => known === mode)
+
+export const busyCommand: CommandHandler = (session, { text }) => {
+  const word = text.toLowerCase()
+  const known = [...busyModes, standard].join(', ')
+  if (!word) return reply(`While a turn runs: ${session.meta.busyMode ?? 'as the channel is set'}. Known: ${known}.`)
+  const mode = busyModes.find((one) => one === word)
+  if (!mode && word !== standard) return usageReply('busy')
+  session.updateMeta({ busyMode: mode })
+  return reply(`While a turn runs: ${mode ?? 'as the channel is set'}.`)
+}
+
+export const footerCommand: CommandHandler = (session, { text }) => {
+  const word = text.toLowerCase()
+  if (word && word !== 'on' && word !== 'off') return usageReply('footer')
+  if (word) session.updateMeta({ hasFooter: word === 'on' || undefined })
+  return reply(`Footer: ${session.meta.hasFooter ? 'on' : 'off'}.`)
+}

@@ -3,7 +3,7 @@
  * stretch: however often and however concurrently the platform delivers an event, it counts once.
  */
 
-import { allMarks, foreignMarks } from '#agent/core/marks.ts'
+import { allMarks, foreignMarks, joinMarks } from '#agent/core/marks.ts'
 import { combineAuthorities, joinEarlier, type TurnAuthority } from '#agent/core/permission/contribution.ts'
 import type { ChatAuthor, ChatOrigin } from '#agent/core/delivery.ts'
 import type { MediaReference } from '#agent/core/media/media-reference.ts'
@@ -27,7 +27,7 @@ import { defaultSettings } from '#agent/core/settings.ts'
 import { isResetDue, type ResetPolicy } from '#agent/schedule/session-reset.ts'
 import { beginConversation } from '#durable/storage/conversation-span.ts'
 import { isUnused } from '../core/self-start-timer.ts'
-import type { FetchedMedia } from '#channels/channel.ts'
+import type { Background, FetchedMedia } from '#channels/channel.ts'
 import type { FileContents } from './file-contents.ts'
 import { pathOfFile } from './incoming-files.ts'
 
@@ -60,6 +60,7 @@ export type InboundSubmission = {
   readonly isNumbered?: true
   /** Files of the message, which the session reads before its turn. */
   readonly media?: readonly MediaReference[]
+  readonly background?: readonly Background[]
   /** Messages with the same id follow each other and are one. */
   readonly albumId?: string
   /** The message is the new text of this earlier one. */
@@ -205,7 +206,30 @@ function joinLines(session: Session, authority: Authority, context: readonly Gro
   return joinEarlier(combineAuthorities([authority]), rights)
 }
 
-function composeMessage(session: Session, submission: InboundSubmission, context: readonly GroupLine[]) {
+const maxBackgroundChars = 20_000
+
+/** Adds what the message is about. Others may have written it, so it stands apart from what the person has typed. */
+function withBackground(
+  { store, meta }: Session,
+  message: UserMessage,
+  background: readonly Background[] = [],
+): UserMessage {
+  const isBegun = store.lastMessageSeq() > (meta.earlierThrough ?? 0)
+  const shown = background.filter(({ isOfChat }) => !isOfChat || !isBegun).map(({ text }) => text)
+  if (!shown.length) return message
+  const text = shown.join('\n\n').slice(0, maxBackgroundChars).replace(/^/gm, '  ')
+  return {
+    ...message,
+    content: [...message.content, { type: 'text', text: `\n[What this is about, not said to you:]\n${text}` }],
+    marks: joinMarks(message.marks, foreignMarks),
+    ...(!message.marks && { startsTyped: true as const }),
+  }
+}
+
+const composeMessage = (session: Session, submission: InboundSubmission, context: readonly GroupLine[]): UserMessage =>
+  withBackground(session, composeText(session, submission, context), submission.background)
+
+function composeText(session: Session, submission: InboundSubmission, context: readonly GroupLine[]): UserMessage {
   recordEvent(session, submission)
   const line = renderLine(submission)
   // Another message may have taken some of the lines meanwhile.
@@ -236,7 +260,8 @@ function join(session: Session, submission: InboundSubmission, { context, files 
   const message = withFiles(composeMessage(session, submission, context), files)
   // While a question is open, a message of the person is its answer in every busy mode.
   const hasQuestion = pendingRequests(session).some(isQuestion)
-  const mode = hasQuestion || submission.edits !== undefined ? 'steer' : submission.mode
+  const chosen = session.meta.busyMode ?? submission.mode
+  const mode = hasQuestion || submission.edits !== undefined ? 'steer' : chosen
   const outcome = joinOpenTurn(session, { runId, mode, options, maxWaiting: submission.maxQueued }, message)
   if (outcome.status === 'too-large')
     sendAnswer(

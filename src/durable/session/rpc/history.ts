@@ -69,6 +69,14 @@ export class HistorySubject extends RpcTarget {
     })
   }
 
+  /** Ends the last answer after what a person has heard of it. */
+  cutAnswer(authority: Authority, heard: string): Promise<boolean | undefined> {
+    return this.#host.with(authority, async (session) => {
+      const { cutAnswer } = await import('../core/cut-answer.ts')
+      return cutAnswer(session, heard)
+    })
+  }
+
   /** The parts of the conversation that have versions. */
   versions(authority: Authority): Promise<readonly VersionGroup[] | undefined> {
     return this.#host.with(authority, listVersions)

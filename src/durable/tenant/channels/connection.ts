@@ -5,7 +5,7 @@
  */
 
 import { BoundedMap } from '#agent/core/bounded-map.ts'
-import type { BotAccount, Channel, ChannelConnection, Secrets } from '#channels/channel.ts'
+import type { BotAccount, Channel, ChannelConnection, Secrets, Speech } from '#channels/channel.ts'
 import { loadChannel } from '#channels/channels.ts'
 import { channelSettings, type ChannelSettings } from '#channels/settings.ts'
 import { getConnectionById, type Connection } from '#db/channel-connections.ts'
@@ -100,7 +100,8 @@ export const apiBaseOf = (env: Env, { apiBase: { variable, url } }: Pick<Channel
 
 /** Builds the part of a connection that the channel port needs. */
 function getAccess(env: Env, channel: Channel, stored: Connection, secrets: Secrets): ChannelConnection {
-  const { address, audience, url, direct_rooms: directRooms, domain } = channelSettings.parse(stored.settings)
+  const settings = channelSettings.parse(stored.settings)
+  const { url } = settings
   const apiBase = (channel.needsUrl && url) || apiBaseOf(env, channel)
   const isGuarded = channel.apiBase.variable === undefined
   const loginBase = channel.loginVariable && variablesOf(env)[channel.loginVariable]
@@ -109,15 +110,30 @@ function getAccess(env: Env, channel: Channel, stored: Connection, secrets: Secr
     secrets,
     webhookUrl: stored.webhookUrl,
     ...(loginBase && { loginBase }),
-    ...(audience !== null && { audience }),
-    ...(address !== null && { ownAddress: address }),
-    ...(directRooms.length > 0 && { directRooms }),
-    ...(domain !== null && { domain }),
+    ...ownSettingsOf(channel, settings),
     ...(isGuarded && { fetchApi: guardedApi(env, stored.tenantId) }),
     fetchForeign: foreignFetch(env, stored.tenantId, isGuarded ? undefined : apiBase),
     ...(env.EMAIL && { sendEmail: mailSender(env.EMAIL) }),
   }
 }
+
+/** The settings that a platform reads itself. */
+function ownSettingsOf(channel: Channel, settings: ChannelSettings) {
+  const { address, audience, direct_rooms: directRooms, domain } = settings
+  return {
+    ...(audience !== null && { audience }),
+    ...(address !== null && { ownAddress: address }),
+    ...(directRooms.length > 0 && { directRooms }),
+    ...(domain !== null && { domain }),
+    ...(channel.openRelay && { speech: speechOf(settings) }),
+  }
+}
+
+const speechOf = ({ greeting, language, voice }: ChannelSettings): Speech => ({
+  ...(greeting !== null && { greeting }),
+  ...(language !== null && { language }),
+  ...(voice !== null && { voice }),
+})
 
 /** The API of the platform is trusted, also where a platform's answer names an address of it. */
 function foreignFetch(env: Env, tenantId: string, apiBase: string | undefined): ChannelConnection['fetchForeign'] {

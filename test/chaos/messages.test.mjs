@@ -1,0 +1,114 @@
+/**
+ * Kills the server at random moments while people write into chats. As platforms do, the sender repeats what was not
+ * acknowledged, and now and then what was. Every message is answered once; only an answer that says so comes twice.
+ * `MESSAGES` and `KILLS` are their numbers, `SEED` repeats the moments.
+ */
+
+import { setTimeout as delay } from 'node:timers/promises'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { duplicateMark } from '#agent/policy/delivery-attempt.ts'
+import { startTelegram } from './telegram.mjs'
+import { clientTo, createRandom, newWorld } from './world.mjs'
+
+const total = Number(process.env['MESSAGES'] ?? 5_000)
+const kills = Number(process.env['KILLS'] ?? 20)
+const seed = Number(process.env['SEED'] ?? Date.now() % 1_000_000)
+const dice = createRandom(seed)
+const chats = Math.min(50, total)
+/** In which a chat gets its answer, over several kills. */
+const answerMs = 180_000
+const longestLifeMs = 6_000
+
+const world = await newWorld()
+const telegram = await startTelegram()
+afterAll(async () => {
+  await world.close()
+  await telegram.close()
+})
+
+const secret = 'a-webhook-secret-with-32-characters'
+const start = () => world.start({ TELEGRAM_API_BASE: telegram.url })
+let server
+let channel
+let sent = 0
+let repeated = 0
+
+const updateOf = (chat, name) => ({
+  update_id: ++sent,
+  message: {
+    message_id: sent,
+    date: 1,
+    chat: { id: chat, type: 'private' },
+    from: { id: chat, is_bot: false, first_name: 'A' },
+    text: `[[say ${name}]]`,
+  },
+})
+
+async function deliver(update) {
+  const body = JSON.stringify(update)
+  const headers = { 'content-type': 'application/json', 'x-telegram-bot-api-secret-token': secret }
+  try {
+    return (await fetch(`${server.url}/webhooks/telegram/${channel}`, { method: 'POST', headers, body })).status
+  } catch {
+    return 0
+  }
+}
+
+/** Texts by what they answer: a marked one is counted apart. */
+const answersTo = (chat, name) => telegram.sent(String(chat)).filter((text) => text.trim().endsWith(name))
+const isAnswered = (chat, name) => answersTo(chat, name).length > 0
+
+/** One message after the other, so that each has a turn of its own. */
+async function write(chat, names) {
+  for (const name of names) {
+    const update = updateOf(chat, name)
+    for (let status = await deliver(update); status !== 200; status = await deliver(update)) {
+      repeated++
+      await delay(100)
+    }
+    if (dice() < 0.05) await deliver(update)
+    for (const deadline = Date.now() + answerMs; Date.now() < deadline && !isAnswered(chat, name);) await delay(20)
+  }
+}
+
+const written = Array.from({ length: chats }, (_, n) => ({
+  chat: 1_000 + n,
+  names: Array.from({ length: Math.ceil((total - n) / chats) }, (_m, at) => `c${n}m${at}end`),
+}))
+
+beforeAll(
+  async () => {
+    server = await start()
+    const { json } = await clientTo(server).post('/api/channels', {
+      platform: 'telegram',
+      secrets: { bot_token: '4711:chaos', webhook_secret: secret },
+      settings: { allow_users: ['*'] },
+    })
+    channel = json.id
+    const state = { isOver: false }
+    const writing = Promise.all(written.map(({ chat, names }) => write(chat, names))).then(() => (state.isOver = true))
+    for (let n = 0; n < kills && !state.isOver; n++) {
+      await delay(500 + dice() * longestLifeMs)
+      await world.kill(server)
+      server = await start()
+    }
+    await writing
+    const all = written.flatMap(({ chat, names }) => names.map((name) => answersTo(chat, name)))
+    const marked = all.flat().filter((text) => text.startsWith(duplicateMark)).length
+    console.log(
+      `messages: seed ${seed}, ${all.length} messages, up to ${kills} kills, ${repeated} deliveries repeated, ` +
+        `${all.filter((one) => one.length === 0).length} lost, ${marked} marked as possible duplicates`,
+    )
+  },
+  600_000 + total * 200,
+)
+
+it('every message is answered once, and a second answer says that it may be a duplicate', () => {
+  const wrong = written.flatMap(({ chat, names }) =>
+    names.flatMap((name) => {
+      const plain = answersTo(chat, name).filter((text) => !text.startsWith(duplicateMark))
+      return plain.length === 1 ? [] : [`${name}: ${plain.length}`]
+    }),
+  )
+  expect(wrong).toEqual([])
+})

@@ -1,0 +1,172 @@
+/** Takes telephone calls from the webhook of the carrier to the words that are spoken. */
+
+import { runDurableObjectAlarm, runInDurableObject, SELF } from 'cloudflare:test'
+import { beforeAll, describe, expect, it, onTestFinished } from 'vitest'
+import { replaceClock } from '#durable/platform/clock.ts'
+import { createSkippingClock } from '../../support/clock.ts'
+import { encodeBase64Bytes } from '#agent/core/base64.ts'
+import { computeHmac } from '#channels/hmac.ts'
+import { createChat, receiveMessage } from '../../support/chat.ts'
+import { calls, Gate, model, type Reply, says, until } from '../../support/scripted-model.ts'
+import { createTwilioApi, signTwilioForm } from '../../support/twilio-api.ts'
+import { applyMigrations, bindings, call, newTenant, request } from '../client.ts'
+
+beforeAll(applyMigrations)
+
+const caller = '+15550002222'
+
+type Frame = { readonly type: string; readonly token?: string; readonly last?: boolean }
+
+async function createPhone(replies: readonly Reply[], settings: object = {}) {
+  const { id: tenant, key } = await newTenant()
+  const twilio = createTwilioApi()
+  const scripted = model(replies)
+  await call('PATCH', '/api/settings', { key, body: { model: { default: scripted.id } } })
+  const secrets = { account_sid: twilio.sid, auth_token: twilio.token, from: '+15550001111' }
+  const body = { platform: 'phone', secrets, settings: { allow_users: [caller], ...settings } }
+  const made = await call<{ id: string; webhook_url: string }>('POST', '/api/channels', { key, body })
+  expect(made.status).toBe(201)
+  const { id, webhook_url: webhookUrl } = made.body
+  const sign = async (url: string) => ({
+    'x-twilio-signature': encodeBase64Bytes(await computeHmac('SHA-1', twilio.token, new TextEncoder().encode(url))),
+  })
+  const ring = async (callSid: string, from = caller) => {
+    const form = new TextEncoder().encode(new URLSearchParams({ CallSid: callSid, From: from }).toString())
+    const headers = await signTwilioForm(webhookUrl, form, twilio.token)
+    const answer = await request('POST', `/webhooks/phone/${id}`, { key: null, body: form, headers })
+    const text = await answer.text()
+    return { status: answer.status, text, url: /url="([^"]+)"/.exec(text)?.[1] ?? '' }
+  }
+  const shake = async (url: string, headers: Readonly<Record<string, string>>) =>
+    SELF.fetch(url.replace(/^wss/, 'https'), { headers: { upgrade: 'websocket', ...headers } })
+  const dial = async (callSid: string) => {
+    const { url } = await ring(callSid)
+    const { webSocket } = await shake(url, await sign(url))
+    if (!webSocket) throw new Error('There is no socket.')
+    return converse(webSocket, callSid)
+  }
+  const messages = async () => {
+    const [session] = (await call<{ data: { id: string }[] }>('GET', '/api/sessions', { key })).body.data
+    const path = `/api/sessions/${session?.id}/messages`
+    return (await call<{ data: { role: string; content: unknown }[] }>('GET', path, { key })).body.data
+  }
+  return { key, id, tenant, ring, shake, sign, dial, scripted, messages }
+}
+
+function converse(socket: WebSocket, callSid: string) {
+  const frames: Frame[] = []
+  socket.addEventListener('message', ({ data }) => void frames.push(JSON.parse(String(data)) as Frame))
+  socket.accept()
+  const send = (frame: object) => socket.send(JSON.stringify(frame))
+  send({ type: 'setup', callSid, from: caller, to: '+15550001111', direction: 'inbound' })
+  const spoken = () => frames.flatMap(({ token = '' }) => token).join('')
+  return {
+    frames,
+    socket,
+    send,
+    spoken,
+    say: (voicePrompt: string) => send({ type: 'prompt', voicePrompt, last: true }),
+  }
+}
+
+const isOver = ({ frames }: { readonly frames: readonly Frame[] }) => frames.some(({ last }) => last === true)
+
+describe('a call', () => {
+  it('reaches only listed callers, and its socket only the carrier', async () => {
+    const { ring, shake, sign } = await createPhone([], { greeting: 'Hello' })
+    const { status, text, url } = await ring('CA1')
+    expect([status, text]).toEqual([200, expect.stringContaining('welcomeGreeting="Hello"')])
+    expect((await ring('CA2', '+15559999999')).text).toContain('<Reject/>')
+    const other = (await ring('CA3')).url
+    for (const headers of [{}, { 'x-twilio-signature': 'x' }, await sign(other)])
+      expect((await shake(url, headers)).status).toBe(401)
+    expect((await shake(`${url}0`, await sign(`${url}0`))).status).toBe(401)
+  })
+
+  it('speaks the answer while it comes, and goes on with a new socket of the same call', async () => {
+    const { dial, scripted, messages } = await createPhone([says('It is **sunny**.'), says('Still.')])
+    const first = await dial('CA10')
+    first.send({ type: 'prompt', voicePrompt: 'How is', last: false })
+    first.say('How is the weather?')
+    await until(() => isOver(first))
+    expect([first.spoken(), first.frames.at(-1)]).toEqual(['It is sunny.', { type: 'text', token: '', last: true }])
+    const second = await dial('CA10')
+    second.say('And now?')
+    await until(() => isOver(second))
+    expect(second.spoken()).toBe('Still.')
+    expect(scripted.requests).toHaveLength(2)
+    expect((await messages()).filter(({ role }) => role === 'user')).toHaveLength(2)
+  })
+
+  it('forgets the caller some hours after the call', async () => {
+    const { dial, id, tenant } = await createPhone([says('Bye.')])
+    const talk = await dial('CA15')
+    talk.say('Bye')
+    await until(() => isOver(talk))
+    const stub = bindings.CONNECTION!.getByName(`t/${tenant}/p/${id}/CA15`)
+    talk.socket.close(1000)
+    await until(() => runInDurableObject(stub, (_object, { storage }) => storage.getAlarm()))
+    const clock = createSkippingClock()
+    replaceClock(clock)
+    onTestFinished(() => replaceClock())
+    clock.pass(5 * 3_600_000)
+    await runDurableObjectAlarm(stub)
+    expect(await runInDurableObject(stub, (_object, { storage }) => storage.kv.get('call'))).toBeUndefined()
+  })
+
+  it('stops at an interruption, and keeps what was heard', async () => {
+    const { dial, messages, scripted } = await createPhone([says('One two three. Four five six.'), says('Fine.')])
+    const talk = await dial('CA20')
+    talk.say('Count')
+    await until(() => isOver(talk))
+    talk.send({ type: 'interrupt', utteranceUntilInterrupt: 'One two three', durationUntilInterruptMs: 900 })
+    talk.say('Enough')
+    await until(() => talk.spoken().includes('Fine.'))
+    expect(JSON.stringify(scripted.requests[1]?.messages)).not.toContain('Four')
+    expect(JSON.stringify(await messages())).toMatch(/One two three\./)
+    expect(JSON.stringify(await messages())).not.toContain('Four')
+  })
+
+  it('an interruption ends the turn that is still speaking', async () => {
+    const gate = new Gate()
+    const [text = ''] = says('One two three. Four five six.') as readonly string[]
+    const { dial, messages } = await createPhone([[text.slice(0, text.indexOf('Four')), gate], says('Fine.')])
+    const talk = await dial('CA21')
+    talk.say('Count')
+    await gate.waitUntilReached()
+    talk.send({ type: 'interrupt', utteranceUntilInterrupt: '' })
+    talk.say('Enough')
+    await until(() => talk.spoken().includes('Fine.'))
+    gate.open()
+    expect(JSON.stringify(await messages())).not.toContain('Four')
+  })
+
+  it('asks before a call of a tool, and a key decides', async () => {
+    const run = calls({ name: 'terminal', input: { command: 'echo x' } })
+    const { dial, key } = await createPhone([run, says('It ran.')])
+    const rules = [{ do: 'ask', tool: 'terminal', match: '*' }]
+    await call('PATCH', '/api/settings', { key, body: { approvals: { mode: 'manual', rules } } })
+    const talk = await dial('CA30')
+    talk.say('Run it')
+    await until(() => talk.spoken().includes('May I call terminal? Press 1: allow it once.'))
+    talk.send({ type: 'dtmf', digit: '1' })
+    talk.send({ type: 'dtmf', digit: '#' })
+    await until(() => isOver(talk) && talk.spoken().includes('It ran.'))
+    expect(talk.spoken()).toContain('It ran.')
+  })
+
+  it('continues the direct chat of another channel', async () => {
+    const { key, dial, id } = await createPhone([])
+    const chat = await createChat([says('Noted.'), says('Apples.')], { allow_users: ['11'] }, key)
+    const settings = { chats_of: chat.channel, same_person: [['11', caller]] }
+    await call('PATCH', `/api/channels/${id}`, { key, body: { settings } })
+    await receiveMessage(chat, 'I like apples')
+    await until(() => chat.api.messageTexts.includes('Noted.'))
+    const talk = await dial('CA40')
+    talk.say('What do I like?')
+    await until(() => isOver(talk))
+    expect(talk.spoken()).toBe('Apples.')
+    expect(JSON.stringify(chat.scripted.requests[1]?.messages)).toContain('I like apples')
+    await until(() => chat.api.messageTexts.includes('Apples.'))
+  })
+})
