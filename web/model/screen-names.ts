@@ -4,6 +4,7 @@ export const screenNames = [
   'chat',
   'inbox',
   'sessions',
+  'projects',
   'run',
   'files',
   'models',

@@ -23,10 +23,17 @@ describe('detectMediaType', () => {
     expect(detectMediaType(bytes(head))).toEqual({ mime, extension })
   })
 
-  it.each(['', '<html>', '<svg xmlns', '%PDF-1.7', 'PK\u0003\u0004', '\u00ff\u00ff\u00ff\u00ff', 'plain text', 'BMW cars', 'ID3 tags'])(
-    'takes %j for no media',
-    (head) => {
-      expect(detectMediaType(bytes(head))).toBeUndefined()
-    },
-  )
+  it.each([
+    '',
+    '<html>',
+    '<svg xmlns',
+    '%PDF-1.7',
+    'PK\u0003\u0004',
+    '\u00ff\u00ff\u00ff\u00ff',
+    'plain text',
+    'BMW cars',
+    'ID3 tags',
+  ])('takes %j for no media', (head) => {
+    expect(detectMediaType(bytes(head))).toBeUndefined()
+  })
 })
