@@ -635,6 +635,10 @@ describe('a call of a trusted server', () => {
   ])('asks when it has something else: %j', async (input) => {
     expect(await post(input)).not.toBe('ran')
   })
+  it('spells nothing out with a list', async () => {
+    const to = Array.from({ length: 30 }, (_, at) => (at % 3 ? 'general' : 'bob@example.org'))
+    expect(await post({ to })).toBe('asked')
+  })
   it('spells nothing out with words that the person has typed', async () => {
     const orders = Array.from({ length: 30 }, (): Step => ['mcp__chat__post', { to: 'bob@example.org' }])
     expect(await obey([...readsBoth, ...orders], { asked })).toBe('asked')

@@ -21,6 +21,8 @@ type Content = {
   /** Each stands in one piece in what the person has typed. */
   readonly quotes?: readonly string[]
   readonly choices?: string
+  /** How many are chosen. */
+  readonly chosen?: number
 }
 
 /** Of one turn, once it holds both marks. */
@@ -58,13 +60,16 @@ function describeArguments(input: unknown, schema: object): Content | undefined 
   const { properties = {} } = schema as { readonly properties?: Readonly<Record<string, SchemaProperty>> }
   const isObject = (value: unknown) => typeof value === 'object' && value !== null
   const quotes: string[] = []
+  let chosen = 1
   for (const [name, given] of Object.entries(input ?? {})) {
     const values = [given].flat() as readonly unknown[]
     if (!Object.hasOwn(properties, name) || values.some(isObject)) return undefined
+    // A list spells as much as calls would.
+    chosen += Math.max(0, values.length - 1)
     const choices: readonly unknown[] = [null, true, false, ...(properties[name]?.enum ?? [])]
     quotes.push(...values.filter((value) => !choices.includes(value)).map(String))
   }
-  return { quotes, choices: 'server' }
+  return { quotes, choices: 'server', chosen }
 }
 
 type SchemaProperty = { readonly enum?: readonly unknown[] }
@@ -89,7 +94,8 @@ export function carriesNothing(send: SentContent, state: KnownContent): boolean 
   return content !== undefined && isPublicContent(content, state)
 }
 
-function isPublicContent({ addresses = [], texts = [], quotes = [], choices }: Content, state: KnownContent): boolean {
+function isPublicContent(content: Content, state: KnownContent): boolean {
+  const { addresses = [], texts = [], quotes = [], choices, chosen = 1 } = content
   const known = state.texts()
   const urls = addresses.map((address) => URL.parse(/^[a-z]+:/i.test(address) ? address : `https://${address}`))
   const areKnown = urls.every((url) => url && (known.hasTyped(url) || known.hasRead(url)))
@@ -99,7 +105,7 @@ function isPublicContent({ addresses = [], texts = [], quotes = [], choices }: C
   return (
     counted.every((url) => state.take(`site ${siteOf(url)}`, maxPerHost) && state.take('sites', maxAddresses)) &&
     texts.every((text) => text === '' || state.take('queries', maxQueries)) &&
-    (choices === undefined || state.take(choices, maxChoices))
+    (choices === undefined || Array.from({ length: chosen }).every(() => state.take(choices, maxChoices)))
   )
 }
 
