@@ -14,7 +14,6 @@ import { IncomingCopy } from './copies/fork.ts'
 import { getStatus } from '#durable/turn/pending-requests.ts'
 import { Session } from './session.ts'
 import { listSaid } from './views/match-conversation.ts'
-import { hashState } from './copies/state-hash.ts'
 import { sha256Base64 } from '#durable/platform/hash.ts'
 import { tenantStub } from '#durable/platform/addresses.ts'
 import { withTimeout } from '#durable/platform/timeout.ts'
@@ -153,10 +152,12 @@ async function retireConversation(session: Session, env: Env): Promise<void> {
   const texts = listSaid(session, turn).parts.flatMap(({ text }) => text || [])
   const said = await Promise.all([texts.join(''), texts.at(-1) ?? ''].map((text) => sha256Base64(text)))
   // Files on a host that is gone are never equal to others.
-  const state = await hashState(session, turn.id).catch((error: unknown) => {
-    log.warn('conversation.unhashed', 'The files of an expiring session cannot be read.', { error })
-    return undefined
-  })
+  const state = await import('./copies/state-hash.ts')
+    .then(({ hashState }) => hashState(session, turn.id))
+    .catch((error: unknown) => {
+      log.warn('conversation.unhashed', 'The files of an expiring session cannot be read.', { error })
+      return undefined
+    })
   const authority = systemAuthority(tenantId, { kind: 'session', id: sessionId })
   const place = { sessionId, runId: turn.id }
   await tenantStub(env, tenantId).conversations.retire(authority, place, { said, state: state ?? '' })

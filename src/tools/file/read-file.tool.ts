@@ -12,7 +12,6 @@ import { hash53 } from '#agent/core/hash53.ts'
 import type { OfficeFormat } from '#agent/core/media/document.ts'
 import type { ToolResult } from '#agent/core/tool.ts'
 import { fail } from '../tool-result.ts'
-import { explainUnread } from './documents/explain-unread.ts'
 import { type DocumentReader, type DocumentText, extractPdfText } from './documents/pdf-text.ts'
 
 const maxLines = 2000
@@ -157,12 +156,15 @@ async function readDocument(
   if (stat.size > maxFileBytes) return failWithReason(' is larger than 20 MB. Split it first.')
   const bytes = (await backend.files.read(path)) ?? new Uint8Array()
   if (unreadableFormats[format] !== undefined)
-    return failWithReason(explainUnread(bytes) ?? `: ${unreadableFormats[format]}`)
+    return failWithReason((await explainUnread(bytes)) ?? `: ${unreadableFormats[format]}`)
   const document = isOffice(format) ? await extractText(bytes, format, reader) : await extractPdfText(bytes, reader)
   if ('text' in document) return { path, text: document.text, size: bytes.byteLength, format }
   // A damaged notebook can still be read as text, a damaged archive cannot.
   return format === 'ipynb' ? undefined : failWithReason(document.reason)
 }
+
+const explainUnread = async (bytes: Uint8Array): Promise<string | undefined> =>
+  (await import('./documents/explain-unread.ts')).explainUnread(bytes)
 
 const extensionOf = (path: string): string => /\.(\w+)$/.exec(path)?.[1]?.toLowerCase() ?? ''
 const isDocument = (format: string): boolean => format === 'pdf' || isOffice(format) || format in unreadableFormats
@@ -174,7 +176,7 @@ async function extractText(
 ): Promise<DocumentText> {
   const answer = await documents.office(bytes, format, signal)
   if ('text' in answer) return answer
-  const known = answer.refused === 'damaged' ? explainUnread(bytes) : undefined
+  const known = answer.refused === 'damaged' ? await explainUnread(bytes) : undefined
   return { reason: known ?? refusalReasons[answer.refused](format) }
 }
 

@@ -35,7 +35,11 @@ const signatures: readonly Signature[] = [
   { mime: 'audio/mp4', extension: 'm4a', matches: hasBrand(/^M4[AB] /) },
   { mime: 'video/mp4', extension: 'mp4', matches: hasBrand(/^(?:isom|iso\d|mp4\d|avc1|dash|M4V |3gp.|qt {2})/) },
   { mime: 'video/webm', extension: 'webm', matches: startsWith('\u001aE\u00df\u00a3') },
-  { mime: 'audio/mpeg', extension: 'mp3', matches: (head) => /^ID3[\0-\x0f]/.test(head) || isMpegFrame(head) },
+  {
+    mime: 'audio/mpeg',
+    extension: 'mp3',
+    matches: (head) => (head.startsWith('ID3') && head.charCodeAt(3) < 16) || isMpegFrame(head),
+  },
 ]
 
 const headBytes = 16

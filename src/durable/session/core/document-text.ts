@@ -1,7 +1,6 @@
 /** Extracts the text of PDF files, office documents and notebooks of a workspace. */
 
 import type { OfficeFormat } from '#agent/core/media/document.ts'
-import { explainUnread } from '#tools/file/documents/explain-unread.ts'
 import { type DocumentText, extractPdfText } from '#tools/file/documents/pdf-text.ts'
 import { withDeadline } from '#durable/platform/timeout.ts'
 import type { Session } from '../session.ts'
@@ -39,7 +38,9 @@ export const extractDocument = (session: Session, bytes: Uint8Array, format: Doc
     const { documents, backend } = session.toolRuntime
     if (format === 'pdf') return extractPdfText(bytes, { backend, documents, signal })
     const found = await documents.office(bytes, format, signal)
-    return 'text' in found ? found : { reason: explainUnread(bytes) ?? unreadReasons[found.refused] }
+    if ('text' in found) return found
+    const { explainUnread } = await import('#tools/file/documents/explain-unread.ts')
+    return { reason: explainUnread(bytes) ?? unreadReasons[found.refused] }
   })
 
 export type DocumentResult =

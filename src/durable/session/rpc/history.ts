@@ -10,7 +10,6 @@ import { type UndoResult, undoFromRun, undoTurns } from '../core/undo.ts'
 import { rateAnswer } from '../core/ratings.ts'
 import { chooseVersion, keepVersion, listVersions, type VersionGroup } from '../core/versions.ts'
 import { type ClaimedAnswer, type ConversationMatch, matchConversation } from '../views/match-conversation.ts'
-import { hashState } from '../copies/state-hash.ts'
 import type { SessionHost } from '../session-host.ts'
 import { decodeBase64Bytes } from '#agent/core/base64.ts'
 import type { ImagePart } from '#agent/core/message.ts'
@@ -102,7 +101,10 @@ export class HistorySubject extends RpcTarget {
 
   /** The hash of conversation and files when a run had ended. Null when they cannot be compared. */
   stateAfter(authority: Authority, runId: string): Promise<string | null | undefined> {
-    return this.#host.with(authority, async (session) => (await hashState(session, runId)) ?? null)
+    return this.#host.with(authority, async (session) => {
+      const { hashState } = await import('../copies/state-hash.ts')
+      return (await hashState(session, runId)) ?? null
+    })
   }
 
   /** Compacts the context: now between turns, else before the next model call. */
