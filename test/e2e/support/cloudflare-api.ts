@@ -73,11 +73,14 @@ export class CloudflareApi {
 
   async start(): Promise<this> {
     const server = createServer((request, response) => {
-      void this.#answer(request).then((answer) => {
-        if (!answer) return request.socket.destroy()
-        response.writeHead(answer.status, { 'content-type': 'application/json' })
-        response.end(JSON.stringify(answer.body))
-      })
+      void this.#answer(request)
+        // The process that sent the request was killed meanwhile.
+        .catch(() => undefined)
+        .then((answer) => {
+          if (!answer) return request.socket.destroy()
+          response.writeHead(answer.status, { 'content-type': 'application/json' })
+          response.end(JSON.stringify(answer.body))
+        })
     })
     await new Promise<void>((ready) => server.listen(0, '127.0.0.1', ready))
     this.url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
