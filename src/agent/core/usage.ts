@@ -36,6 +36,12 @@ export const noUsage: Usage = {
   costStatus: 'included',
 }
 
+/** A billionth of a dollar: sums of prices differ from the exact ones in their last digits. Tokens are whole. */
+const tolerance = 1e-9
+
+export const isUsedUp = (used: number, max: number): boolean => used >= max - tolerance
+export const isAbove = (amount: number, max: number): boolean => amount > max + tolerance
+
 const certainty = ['included', 'actual', 'estimated', 'unknown'] as const
 
 /** Adds usage. The cost of the sum is as certain as its least certain part. */

@@ -14,7 +14,7 @@ import {
   type Turn,
   warningNote,
 } from '#agent/core/turn.ts'
-import { type Counts, tokensUsed } from '#agent/core/usage.ts'
+import { type Counts, isAbove, isUsedUp, tokensUsed } from '#agent/core/usage.ts'
 import type { View } from '#agent/core/ports.ts'
 import { noticeOfWork } from './budget.ts'
 import { withDraft } from './give-up.ts'
@@ -38,7 +38,7 @@ const amountOf = (counts: Counts, unit: 'tokens' | 'usd') => (unit === 'usd' ? c
 
 /** Names the limit of the turn or the session that is used up. */
 export const findReachedLimit = (limits: Limits, spent: Spent): keyof Limits | undefined =>
-  ownLimits.find(({ limit, of, unit }) => amountOf(spent[of], unit) >= (limits[limit] ?? Infinity))?.limit
+  ownLimits.find(({ limit, of, unit }) => isUsedUp(amountOf(spent[of], unit), limits[limit] ?? Infinity))?.limit
 
 /** Names the limit that a call of a known price would exceed. `more`: its price, and what other calls may cost. */
 export const findExceededLimit = (
@@ -47,7 +47,8 @@ export const findExceededLimit = (
   more: { readonly tokens: number; readonly usd: number },
 ): keyof Limits | undefined =>
   ownLimits.find(
-    ({ limit, of, unit }) => more[unit] > 0 && amountOf(spent[of], unit) + more[unit] > (limits[limit] ?? Infinity),
+    ({ limit, of, unit }) =>
+      more[unit] > 0 && isAbove(amountOf(spent[of], unit) + more[unit], limits[limit] ?? Infinity),
   )?.limit
 
 const warningPercent = 80

@@ -5,6 +5,7 @@
 
 import type { Authority } from '#agent/core/permission/authority.ts'
 import type { Limits } from '#agent/core/settings.ts'
+import { isUsedUp } from '#agent/core/usage.ts'
 
 /** Sources of sessions in which no person is present. */
 const unattendedSources: ReadonlySet<string> = new Set(['cron', 'job', 'batch', 'subagent', 'webhook', 'learning'])
@@ -60,7 +61,7 @@ export function findUnattendedOverspending(
 ): UnattendedRefusal | undefined {
   if (tokens >= (limits.unattended_tokens_per_day ?? defaultTokensPerDay))
     return { limit: 'unattended_tokens_per_day', retryAfterMs: hourMs }
-  if (usd >= (limits.unattended_usd_per_day ?? defaultUsdPerDay))
+  if (isUsedUp(usd, limits.unattended_usd_per_day ?? defaultUsdPerDay))
     return { limit: 'unattended_usd_per_day', retryAfterMs: hourMs }
   return undefined
 }

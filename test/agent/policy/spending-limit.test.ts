@@ -4,12 +4,16 @@ import { describe, expect, it } from 'vitest'
 import type { Limits } from '#agent/core/settings.ts'
 import { textIn } from '#agent/core/message.ts'
 import { noUsage } from '#agent/core/usage.ts'
-import { findNearLimit, findReachedLimit, type Spent } from '#agent/policy/spending-limit.ts'
+import { findExceededLimit, findNearLimit, findReachedLimit, type Spent } from '#agent/policy/spending-limit.ts'
 import { LoopHarness, calls, fails, says } from '../support/scripted.ts'
 import { readFile } from '../support/tools.ts'
 
 const cost = (costUsd: number) => ({ ...noUsage, costUsd })
 const tokens = (input: number) => ({ ...noUsage, input })
+
+/** As many calls add up: 0.11999999999999998 for twelve cents. */
+const sumOf = (calls: number, each: number): number =>
+  Array.from({ length: calls }).reduce<number>((sum) => sum + each, 0)
 
 describe('a spending limit', () => {
   const cases: readonly (readonly [string, Limits, Partial<Spent>, string | undefined])[] = [
@@ -19,11 +23,24 @@ describe('a spending limit', () => {
     ['of a session is reached by the session', { usd_per_session: 1 }, { session: cost(1.5) }, 'usd_per_session'],
     ['of tokens is reached by the turn', { tokens_per_turn: 10 }, { turn: tokens(10) }, 'tokens_per_turn'],
     ['of tokens is reached by the session', { tokens_per_session: 9 }, { session: tokens(10) }, 'tokens_per_session'],
+    [
+      'of a session is reached by the exact sum',
+      { usd_per_session: 0.12 },
+      { session: cost(sumOf(12, 0.01)) },
+      'usd_per_session',
+    ],
+    ['of a session has room for a cent', { usd_per_session: 0.13 }, { session: cost(sumOf(12, 0.01)) }, undefined],
     ['of tokens is not reached by cost', { tokens_per_turn: 10 }, { turn: cost(100) }, undefined],
   ]
   it.each(cases)('%s', (_what, limits, spent, over) => {
     expect(findReachedLimit(limits, { turn: noUsage, session: noUsage, ...spent })).toBe(over)
   })
+})
+
+it('a call whose price fits exactly is within the limit', () => {
+  const spent = { turn: noUsage, session: cost(sumOf(2, 0.1)) }
+  expect(findExceededLimit({ usd_per_session: 0.3 }, spent, { tokens: 0, usd: 0.1 })).toBeUndefined()
+  expect(findExceededLimit({ usd_per_session: 0.3 }, spent, { tokens: 0, usd: 0.11 })).toBe('usd_per_session')
 })
 
 describe('a turn over its spending limit', () => {

@@ -5,6 +5,7 @@
  */
 
 import type { Limits } from '#agent/core/settings.ts'
+import { isAbove, isUsedUp } from '#agent/core/usage.ts'
 
 export type Amount = { readonly tokens: number; readonly usd: number }
 export type Totals = { readonly day: Amount; readonly month: Amount }
@@ -142,7 +143,7 @@ export class Spending {
 
   /** Returns the first limit that is used up. */
   over(limits: Limits, now: number): Over | undefined {
-    const reached = this.listUse(limits, now).find(({ used, max }) => used >= max)
+    const reached = this.listUse(limits, now).find(({ used, max }) => isUsedUp(used, max))
     return reached && { limit: reached.limit, retryAfter: Math.max(1, Math.ceil((reached.to - now) / 1_000)) }
   }
 
@@ -150,16 +151,16 @@ export class Spending {
   #exceeded(call: Amount, limits: Limits, now: number): Over | undefined {
     const uses = this.listUse(limits, now)
     const priceOf = (limit: keyof Limits) => call[counted.find((one) => one.limit === limit)?.unit ?? 'usd']
-    const full = uses.find(({ limit, used, max }) => priceOf(limit) > 0 && used + priceOf(limit) > max)
+    const full = uses.find(({ limit, used, max }) => priceOf(limit) > 0 && isAbove(used + priceOf(limit), max))
     if (full) return { limit: full.limit, retryAfter: Math.max(1, Math.ceil((full.to - now) / 1_000)) }
     const rest = uses.find(
-      ({ limit, used, reserved, max }) => priceOf(limit) > 0 && used + reserved + priceOf(limit) > max,
+      ({ limit, used, reserved, max }) => priceOf(limit) > 0 && isAbove(used + reserved + priceOf(limit), max),
     )
     return rest && { limit: rest.limit, retryAfter: reservedRetrySeconds, isReserved: true }
   }
 
   #overReserved(limits: Limits, now: number): Over | undefined {
-    const reached = this.listUse(limits, now).find(({ used, reserved, max }) => used + reserved >= max)
+    const reached = this.listUse(limits, now).find(({ used, reserved, max }) => isUsedUp(used + reserved, max))
     return reached && { limit: reached.limit, retryAfter: reservedRetrySeconds, isReserved: true }
   }
 

@@ -2,6 +2,7 @@
 
 import { type Authority, systemAuthority } from '#agent/core/permission/authority.ts'
 import type { SideModel } from '#agent/core/tool.ts'
+import { isUsedUp } from '#agent/core/usage.ts'
 import type { PluginGrants } from '#agent/plugins/plugin.ts'
 import type {
   Capability,
@@ -114,7 +115,7 @@ async function askModel(request: LlmRequest, { env, tenantId, plugin, model }: H
   if (!model || limit <= 0) return { error: 'No model can be asked here.' }
   if (!asked) return { error: 'ctx.llm takes {prompt, system?, max_tokens?}.' }
   const spend = (usd: number) => pluginsOf(env, tenantId).spend(ownAuthority(tenantId), plugin.name, usd)
-  if ((await spend(0)) >= limit) return { error: `The plugin has spent its ${limit} USD of today.` }
+  if (isUsedUp(await spend(0), limit)) return { error: `The plugin has spent its ${limit} USD of today.` }
   const answer = await model.ask(asked)
   const { costUsd = unknownCostUsd } = answer
   if (costUsd > 0) await spend(costUsd)

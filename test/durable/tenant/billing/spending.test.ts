@@ -56,6 +56,16 @@ describe('spending', () => {
       expect(over({ usd_per_month: 1 })).toEqual({ limit: 'usd_per_month', retryAfter: (9 * 24 + 12) * 3_600 })
     }))
 
+  it('is used up by the exact sum of many prices, and has room for one that fits exactly', () =>
+    withSpending((spending) => {
+      for (let call = 0; call < 12; call++) spending.settle(`r${call}`, some(1, 0.01), noon)
+      const demand = { spent: none, held: none, call: some(1, 0.01) }
+      expect(spending.reserve('next', demand, { usd_per_day: 0.12 }, noon)).toMatchObject({ limit: 'usd_per_day' })
+      spending.settle('more', some(0, 0.08), noon)
+      const known = { ...demand, call: some(1, 0.1), isFixed: true }
+      expect(spending.reserve('last', known, { usd_per_day: 0.3 }, noon)).toBeUndefined()
+    }))
+
   it('starts with given totals, continues through the months, and stops', () =>
     withSpending((spending, reopen) => {
       expect(spending.isCounting).toBe(false)
