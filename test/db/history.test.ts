@@ -246,7 +246,7 @@ describe('append() with a known record', () => {
   it('takes fewer statements and stores the same', async () => {
     const [unknown, known] = [await appendSteps(false), await appendSteps(true)]
     expect(known.stored).toEqual(unknown.stored)
-    expect(unknown.counts).toEqual([9, 9, 9, 9])
+    expect(unknown.counts).toEqual([10, 10, 10, 10])
     expect(known.counts).toEqual([6, 4, 8, 5])
   })
 })

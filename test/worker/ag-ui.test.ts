@@ -3,7 +3,7 @@
 import { HttpAgent } from '@ag-ui/client'
 import { SELF } from 'cloudflare:test'
 import { beforeAll, describe, expect, it } from 'vitest'
-import { calls, model, says } from '../support/scripted-model.ts'
+import { calls, fails, model, says } from '../support/scripted-model.ts'
 import { applyMigrations, call, type ErrorBody, newKey, newTenant, request } from './client.ts'
 
 beforeAll(applyMigrations)
@@ -56,14 +56,13 @@ describe('a thread of AG-UI', () => {
   })
 
   it('tells that a run has failed', async () => {
-    const { key } = await newTenant()
-    await call('PATCH', '/api/settings', { key, body: { model: { default: 'custom:none/x' } } })
+    const { key } = await open([fails(401, 'no key'), fails(401, 'no key')])
     const response = await request('POST', '/ag-ui', {
       key,
       body: { threadId: 'a', runId: 'b', messages: [{ role: 'user', content: 'x' }] },
     })
     const text = await response.text()
-    expect(response.status === 200 ? text : 'RUN_ERROR').toContain('RUN_ERROR')
+    expect([response.status, text]).toEqual([200, expect.stringContaining('RUN_ERROR')])
   })
 
   it('of one tenant is another session than that of another', async () => {

@@ -124,6 +124,9 @@ describe('an app', () => {
       isError: true,
     })
     expect((await request('DELETE', `/api/apps/${id}`, { key })).status).toBe(204)
+    // As with a revoked key, what waits for a person ends when it would go on, and after two seconds everywhere.
+    await new Promise((resolve) => setTimeout(resolve, 2_100))
+    await call('POST', `/api/approvals/${body.data[0]?.id}`, { key, body: { decision: 'once' } })
     await until(async () => {
       const { body: run } = await call<{ status: string }>(
         'GET',
