@@ -55,6 +55,11 @@ const listSmall = `[...document.querySelectorAll('main :is(button, .button, sele
   .filter((one) => one.checkVisibility() && one.getBoundingClientRect().height < 43.5)
   .map((one) => one.outerHTML.slice(0, 120))`
 
+/** Fields that reach beyond their form: the screen hides them behind its edge, and has no width to scroll. */
+const listOutside = `[...document.querySelectorAll('main form :is(input, select, textarea)')]
+  .filter((one) => one.checkVisibility() && one.getBoundingClientRect().right > one.form.getBoundingClientRect().right + 1)
+  .map((one) => one.outerHTML.slice(0, 120))`
+
 const wide = `${'x'.repeat(300)}\n\n\`\`\`\n${'y'.repeat(300)}\n\`\`\`\n\n|${'a|'.repeat(40)}\n|${'-|'.repeat(40)}\n|${'b|'.repeat(40)}`
 
 /** Fills a tenant with one of everything, and returns the address of each screen. */
@@ -136,12 +141,13 @@ describe.skipIf(chromium === undefined)('every screen of the page', () => {
     const foreign = texts.filter((text) => english.has(text) || common.test(text))
     const small = width < 500 ? ((await page.evaluate(listSmall)) as readonly string[]) : []
     const violations = await findViolations(page, { theme })
+    const outside = (await page.evaluate(listOutside)) as readonly string[]
     const isWide = !(await fits(page))
     await page.evaluate(`document.documentElement.dir = 'rtl'`)
     const isWideFromRight = !(await fits(page))
     await page.evaluate(`document.documentElement.dir = 'ltr'`)
-    const isFine = !foreign.length && !small.length && !violations.length && !isWide && !isWideFromRight
-    return isFine ? undefined : { foreign, small, violations, isWide, isWideFromRight }
+    const isFine = [foreign, small, violations, outside].every((list) => !list.length) && !isWide && !isWideFromRight
+    return isFine ? undefined : { foreign, small, violations, outside, isWide, isWideFromRight }
   }
 
   it.each(firstRows(1, looks))(
