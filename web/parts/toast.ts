@@ -34,7 +34,7 @@ export function showError(error: unknown): void {
   show(explain(error), true)
 }
 
-/** What the API says to its clients about keys and requests is in the words of the page. */
+/** Puts what the API says to its clients about keys and requests into the words of the page. */
 export function explain(error: unknown): string {
   if (!(error instanceof ApiError)) return error instanceof Error ? error.message : String(error)
   if (error.code === 'offline') return t('offline')

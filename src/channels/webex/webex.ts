@@ -195,7 +195,7 @@ async function sendFile(
   return sentOutcome(await callWebex(connection, { method: 'POST', path: 'messages', body: form }), ({ id }) => id)
 }
 
-/** What is pressed comes back without its room's kind, so the button has it. */
+/** A press comes back without the kind of its room, so the button has it. */
 function renderCard(chunk: MessageChunk, { thread }: ChatAddress, isGroup: boolean): object {
   const actions = (chunk.buttons?.flat() ?? []).map(({ label, data }) => ({
     type: 'Action.Submit',

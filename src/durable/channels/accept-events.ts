@@ -188,7 +188,7 @@ async function submitMessage(
   if (!submitted && event.kind !== 'edit') throw new SessionUnavailable('This session is being deleted.')
 }
 
-/** What belongs to a message beside its text and its files. */
+/** Belongs to a message beside its text and its files. */
 function companyOf(event: TextEvent) {
   const { albumId, background }: Partial<MessageContent> = event.kind === 'command' ? {} : event
   return { ...(albumId !== undefined && { albumId }), ...(background && { background }) }

@@ -25,7 +25,7 @@ export const callHeader = 'x-talaria-call'
 
 type Call = CallIdentity & { readonly owner: ReceiverOwner }
 
-/** What the caller said last, until a session has taken it. */
+/** The last words of the caller, until a session has taken them. */
 type Said = { readonly n: number; readonly text: string }
 
 /** The answer that is being spoken. `after`: the number of the last event that was spoken. */

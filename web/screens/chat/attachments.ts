@@ -48,7 +48,7 @@ export const setAttached = (session: string, list: readonly Attached[]): void =>
 const add = (session: string, one: Attached): void => setAttached(session, [...listAttached(session), one])
 
 export const isUploading = (one: Attached): boolean => one.type === 'upload' && one.path === undefined
-/** What is said in a recording is only read when it comes in the message. */
+/** The words of a recording are only read when it comes in the message. */
 export const needsUpload = ({ size, type }: File): boolean => {
   const most = /^(?:audio|video)\//.test(type) ? maxInlineBytes : maxUnwatchedBytes
   return can('write') && !pictures.has(type) && size > most

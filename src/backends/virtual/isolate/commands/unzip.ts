@@ -27,7 +27,7 @@ type UnzipOptions = {
   readonly excluded: readonly string[]
 }
 
-/** What an archive gives, and what went wrong on the way. */
+/** The entries of an archive, and what went wrong on the way. */
 type Report = { readonly lines: string[]; readonly parts: Uint8Array[]; readonly problems: string[] }
 
 export const unzip: Command = command('unzip', async (args, context) => {
