@@ -10,6 +10,7 @@ import { parseJson } from '#agent/core/parse-json.ts'
 import type { CallIdentity, InboundEvent } from '#channels/channel.ts'
 import { listPlatforms } from '#channels/channels.ts'
 import { parseFrame, renderToken } from '#channels/phone/relay-frames.ts'
+import { readEventData } from '#durable/platform/byte-stream.ts'
 import { clock } from '#durable/platform/clock.ts'
 import { newRunId } from '#durable/platform/ids.ts'
 import { sessionStub, tenantStub } from '#durable/platform/addresses.ts'
@@ -18,7 +19,6 @@ import { hashParts } from '#durable/tenant/jobs/chat-session.ts'
 import { acceptReceived } from './accept-request.ts'
 import { getOrigin, getPerson, getSessionId } from './gateway.ts'
 import { closeQuietly, loadOwn, type ReceiverOwner } from './receiver.ts'
-import { describePending, readRunEvents } from './spoken-run.ts'
 
 /** Names the call in the request that opens its socket. Only the worker sends it. */
 export const callHeader = 'x-talaria-call'
@@ -209,7 +209,8 @@ export class PhoneCall {
   async *#eventsOf({ runId, sessionId, after }: Spoken): AsyncGenerator<SessionEvent> {
     const body = JSON.stringify({ authority: this.#authority(), runId, format: { as: 'events', after } })
     const response = await this.#session(sessionId).fetch('https://session/', { method: 'POST', body })
-    if (response.body && response.ok) yield* readRunEvents(response.body)
+    if (!response.body || !response.ok) return
+    for await (const data of readEventData(response.body)) yield JSON.parse(data) as SessionEvent
   }
 
   /** Returns whether the run has ended. */
@@ -338,4 +339,15 @@ export class PhoneCall {
   #missing(): never {
     throw new Error('The call is not known.')
   }
+}
+
+const labels = { once: 'allow it once', session: 'allow it from now on', always: 'always allow it', deny: 'deny it' }
+
+/** The numbers are those by which a typed answer chooses. */
+function describePending(event: Extract<SessionEvent, { type: 'approval.request' | 'question.request' }>): string {
+  const isQuestion = event.type === 'question.request'
+  const asked = isQuestion ? event.question : `May I call ${event.tool.replaceAll('_', ' ')}?`
+  const choices = isQuestion ? event.choices : event.choices.map((choice) => labels[choice])
+  const options = choices.map((choice, n) => `Press ${n + 1}: ${choice}.`)
+  return [asked, ...options].join(' ')
 }

@@ -38,3 +38,20 @@ export async function* readLines(bytes: ReadableStream<Uint8Array>): AsyncGenera
   const last = open.join('')
   if (last) yield last
 }
+
+/**
+ * Yields the data of each event of a stream of ours, which writes it on one line of server-sent events. An event that breaks
+ * off is left out.
+ */
+export async function* readEventData(bytes: ReadableStream<Uint8Array>): AsyncGenerator<string> {
+  let open = ''
+  const texts = bytes.pipeThrough(new TextDecoderStream() as TransformStream<Uint8Array, string>)
+  for await (const text of texts) {
+    const frames = (open + text).split('\n\n')
+    open = frames.pop() ?? ''
+    for (const frame of frames) {
+      const data = /^data: (.*)$/m.exec(frame)?.[1]
+      if (data !== undefined) yield data
+    }
+  }
+}

@@ -9,6 +9,7 @@ import { createErrorBody } from '#agent/public-api/error-body.ts'
 import { parseResponseId } from '#agent/public-api/responses/response-ids.ts'
 import { tenantStub } from '#durable/platform/addresses.ts'
 import { authorityHeader, encodeAuthority } from '#durable/platform/authority-header.ts'
+import { readEventData } from '#durable/platform/byte-stream.ts'
 import { accessPath } from '#durable/tenant/events/tenant-sockets.ts'
 import { fetchTenantSnapshot, forgetSnapshot } from '#durable/tenant/tenant-snapshot.ts'
 import { requireLastingAccess } from '../access.ts'
@@ -121,17 +122,11 @@ class ResponseSocket {
 
   async #relay(answer: Response, streamId: string | undefined): Promise<LastEvent | undefined> {
     let last: LastEvent | undefined
-    const lines = (answer.body ?? new ReadableStream()).pipeThrough(new TextDecoderStream())
-    let open = ''
-    for await (const chunk of lines) {
-      const frames = (open + chunk).split('\n\n')
-      open = frames.pop() ?? ''
-      for (const frame of frames) {
-        const data = /^data: (.*)$/m.exec(frame)?.[1]
-        if (data === undefined) continue
-        this.#send(streamId === undefined ? data : JSON.stringify({ ...JSON.parse(data), stream_id: streamId }))
-        if (/^event: response\.(?:completed|failed|incomplete)$/m.test(frame)) last = JSON.parse(data) as LastEvent
-      }
+    if (!answer.body) return undefined
+    for await (const data of readEventData(answer.body)) {
+      const event = JSON.parse(data) as LastEvent
+      this.#send(streamId === undefined ? data : JSON.stringify({ ...event, stream_id: streamId }))
+      if (/^response\.(?:completed|failed|incomplete)$/.test(event.type)) last = event
     }
     return last
   }
