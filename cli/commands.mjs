@@ -147,9 +147,10 @@ export const commands = {
     load: () => import('./commands/settings.mjs'),
   },
   memory: {
-    usage: 'memory [ls] · add TEXT [--user] · rm TEXT [--user]',
-    says: 'what the agent remembers, of everybody and of you',
-    options: { user: flag },
+    usage:
+      'memory [ls] · add TEXT [--user] · rm TEXT [--user] · versions [--user] · restore ID · forget WORDS [--yes] · forget --session ID|--person ID [--yes]',
+    says: 'what the agent remembers, of everybody and of you; earlier versions; forgetting',
+    options: { user: flag, yes: flag, session: text, person: text },
     load: () => import('./commands/memory.mjs'),
   },
   skills: {

@@ -19,6 +19,7 @@ const outputSchema = z
   .refine((schema) => JSON.stringify(schema).length <= maxSchemaChars, 'The schema is too long.')
 const text = z.string().max(maxContextChars)
 const goal = z.string().max(maxGoalChars)
+const toolsets = z.array(z.string().min(1).max(200)).max(50)
 
 const input = z.object({
   goal: goal.optional().describe('One goal. Or give tasks.'),
@@ -30,6 +31,7 @@ const input = z.object({
         context: text.optional(),
         role: role.optional(),
         output_schema: outputSchema.optional(),
+        toolsets: toolsets.optional(),
       }),
     )
     .min(1)
@@ -42,6 +44,7 @@ const input = z.object({
     .default(false)
     .describe('Returns at once; the results come as a message when all have ended.'),
   output_schema: outputSchema.optional().describe('JSON schema of the answer.'),
+  toolsets: toolsets.optional().describe('Only these of your toolsets or tools. Default: all.'),
   model: modelId.optional().describe('Another model, as provider/model.'),
   action: z.enum(['spawn', 'list', 'steer', 'stop']).default('spawn'),
   subagent_id: z.string().optional().describe('For steer and stop. Without it stop ends all.'),
@@ -91,14 +94,16 @@ function listTasks({
   tasks = [],
   role: ofAll,
   output_schema: schema,
+  toolsets: setsOfAll,
   model,
 }: Input): SubagentTask[] {
-  const shared = { model, role: ofAll, context, outputSchema: schema }
+  const shared = { model, role: ofAll, context, outputSchema: schema, toolsets: setsOfAll }
   const listed = tasks.map((task) => ({
     goal: task.goal,
     context: [context, task.context].filter((one) => one?.trim()).join('\n\n') || undefined,
     role: task.role ?? ofAll,
     outputSchema: task.output_schema ?? schema,
+    toolsets: task.toolsets ?? setsOfAll,
     model,
   }))
   return [...(single?.trim() ? [{ ...shared, goal: single }] : []), ...listed]

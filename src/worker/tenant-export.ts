@@ -15,6 +15,7 @@ import { createLogins } from '#db/logins.ts'
 import { createTenants, type Tenant } from '#db/tenants.ts'
 import { reportUsage, type UsageCursor, usageGroups } from '#db/usage-report.ts'
 import { textStream } from '#durable/platform/byte-stream.ts'
+import { memoryOf } from '#durable/tenant/memory/memory.ts'
 import { projectsOf } from '#durable/tenant/projects/project.ts'
 import { addressSession } from './sessions.ts'
 import { blobPrefix, tenantStub } from '#durable/platform/addresses.ts'
@@ -54,7 +55,7 @@ async function* tenantLines(env: Env, tenantId: string): AsyncGenerator<string> 
   for (const { name, lastFour, createdAt } of secrets)
     yield line('secret', { name, last_four: lastFour, created_at: iso(createdAt) })
   for (const person of people) yield line('person', { ...person, at: iso(person.at) })
-  for (const { target, owner, entries } of await tenant.memory.listAll(createOperator(tenantId)))
+  for (const { target, owner, entries } of await memoryOf(tenant).listAll(createOperator(tenantId)))
     if (entries.length) yield line('memory', { target, owner: owner ?? null, entries })
   yield* skillLines(env, tenantId)
   yield* projectLines(env, tenantId)

@@ -140,6 +140,8 @@ const routes: readonly (readonly [Way | { readonly reason: string }, readonly st
       'PUT /api/memory',
       'PATCH /api/memory',
       'POST /api/memory/pending/{id}',
+      'POST /api/memory/versions/{id}/restore',
+      'POST /api/memory/forget',
       'POST /api/skills',
       'PUT /api/skills/{name}',
       'PATCH /api/skills/{name}',

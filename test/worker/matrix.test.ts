@@ -4,6 +4,7 @@
  * another tenant.
  */
 
+import { memoryOf } from '#durable/tenant/memory/memory.ts'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { scopes } from '#agent/core/permission/authority.ts'
 import { newRunId } from '#durable/platform/ids.ts'
@@ -93,7 +94,7 @@ async function makeResources(
   await call('PUT', `/api/skills/${skill}/files/a.txt`, { key, body: canary })
   await call('PATCH', '/api/settings', { key, body: { memory: { write_approval: true } } })
   const remembered = { target: 'memory', operations: [{ action: 'add', content: `${canary} ${++people}` }] } as const
-  const staged = await bindings.TENANT.getByName(`t/${id}`).memory.change(ownerAuthority(id), remembered)
+  const staged = await memoryOf(bindings.TENANT.getByName(`t/${id}`)).change(ownerAuthority(id), remembered)
   const job = await call<{ id: string }>('POST', '/api/jobs', {
     key,
     body: { name: `${canary} ${crypto.randomUUID()}`, prompt: canary, schedule: 'every 1d' },

@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, it } from 'vitest'
-import { calls, model, type ModelRequest, says } from '../support/scripted-model.ts'
+import { calls, model, type ModelRequest, says, until } from '../support/scripted-model.ts'
 import { applyMigrations, bindings, call, newKey, newSession, newTenant } from './client.ts'
 
 type Store = { readonly entries: readonly string[]; readonly chars: number; readonly limit: number }
@@ -191,4 +191,62 @@ describe('the agent', () => {
     expect(answer.body.output).toContain('I like tea')
     expect((await get(key)).memory.entries).toEqual(['I like tea'])
   })
+})
+
+describe('origins, versions and forgetting', () => {
+  type Entry = { readonly text: string; readonly by: string | null; readonly session_id: string | null }
+  type Version = { readonly id: number; readonly added: readonly string[]; readonly removed: readonly string[] }
+  type Forgotten = { readonly forgotten: boolean; readonly entries: readonly object[]; readonly earlier: number }
+  const entriesOf = async (key: string) =>
+    (await call<{ data: readonly Entry[] }>('GET', '/api/memory/entries?target=memory', { key })).body.data
+  const versionsOf = async (key: string) =>
+    (await call<{ data: readonly Version[] }>('GET', '/api/memory/versions?target=memory', { key })).body.data
+  const forget = (key: string, body: object) =>
+    call<Forgotten & { error: { code: string } }>('POST', '/api/memory/forget', { key, body })
+
+  it('tell in which session the agent stored an entry', async () => {
+    const { key } = await newTenant()
+    const store = { target: 'memory', action: 'add', content: 'Likes tea.' }
+    const scripted = model([calls({ id: 'c1', name: 'memory', input: store }), says('Stored.')])
+    const session = await newSession({ model: scripted.id }, key)
+    await call('POST', `/api/sessions/${session.id}/chat`, { key, body: { input: 'Remember tea.' } })
+    await patch(key, 'memory', { action: 'add', content: 'Typed.' })
+    expect(await entriesOf(key)).toMatchObject([
+      { text: 'Likes tea.', session_id: session.id },
+      { text: 'Typed.', session_id: null },
+    ])
+    expect((await forget(key, { session_id: session.id, confirm: true })).body.entries).toHaveLength(1)
+    expect((await entriesOf(key)).map(({ text }) => text)).toEqual(['Typed.'])
+  })
+
+  it('restore a version, and forget for good, for those who may', async () => {
+    const { id, key } = await newTenant()
+    await patch(key, 'memory', { action: 'add', content: 'Ann lives in Graz.' })
+    await patch(key, 'memory', { action: 'replace', old_text: 'Graz', content: 'Ann lives in Linz.' })
+    const [, first] = await versionsOf(key)
+    const reader = await newKey(id, ['read'])
+    const restore = (by: string, version: number) =>
+      call('POST', `/api/memory/versions/${version}/restore`, { key: by })
+    expect((await restore(reader, first?.id ?? 0)).status).toBe(403)
+    expect((await restore(key, 999)).status).toBe(404)
+    expect((await restore(key, first?.id ?? 0)).body).toMatchObject({ memory: { entries: ['Ann lives in Graz.'] } })
+    expect((await forget(reader, { words: 'ann' })).status).toBe(403)
+    expect((await forget(key, { words: 'ann' })).body).toMatchObject({ forgotten: false, earlier: 1 })
+    expect((await get(key)).memory.entries).toHaveLength(1)
+    expect((await forget(key, { words: 'ann', confirm: true })).body).toMatchObject({ forgotten: true, outside: null })
+    expect(JSON.stringify([await get(key), await versionsOf(key)])).not.toContain('Ann')
+    const audit = await until(async () => {
+      const { body } = await call<{ data: readonly object[] }>('GET', '/api/audit?kind=memory.forgotten', { key })
+      return body.data.length ? body.data : undefined
+    })
+    expect(JSON.stringify(audit)).not.toContain('Graz')
+  })
+
+  it.each([{}, { words: '  ' }, { words: 'a', person: 'me' }, { person: '' }, { words: 'a', confirm: 'yes' }])(
+    'refuse %j',
+    async (body) => {
+      const { key } = await newTenant()
+      expect((await forget(key, body)).status).toBe(400)
+    },
+  )
 })

@@ -10,6 +10,8 @@ export type SubagentTask = {
   readonly goal: string
   readonly context?: string | undefined
   readonly role: SubagentRole
+  /** Names of toolsets and tools: it has those of its parent that are in one of them. Absent or empty: all. */
+  readonly toolsets?: readonly string[] | undefined
   /** The JSON schema of the answer. */
   readonly outputSchema?: Readonly<Record<string, unknown>> | undefined
   /** `provider/model`. Absent: the model of the parent, unless the settings name another. */

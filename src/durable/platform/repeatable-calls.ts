@@ -99,6 +99,9 @@ export const repeatableSessionCalls: RepeatableCalls = {
   fetch: repeatFetch,
 }
 
+const readsOfMemory: readonly unknown[] = ['read', 'listAll', 'pending', 'entries', 'versions']
+const repeatMemory: Repeat = (args) => (readsOfMemory.includes(args[1]) ? args : undefined)
+
 export const repeatableTenantCalls: RepeatableCalls = {
   ...listCalls<Paths<TenantMethods>>([
     'snapshot',
@@ -147,9 +150,6 @@ export const repeatableTenantCalls: RepeatableCalls = {
     'limits.settleTurn',
     'limits.setStoredBytes',
     'limits.admitBytes',
-    'memory.read',
-    'memory.listAll',
-    'memory.pending',
     'network.list',
     'pairing.list',
     'pending.set',
@@ -170,6 +170,7 @@ export const repeatableTenantCalls: RepeatableCalls = {
     'windows.list',
     'windows.record',
   ]),
+  'memory.run': repeatMemory,
   fetch: repeatFetch,
 }
 

@@ -1,5 +1,6 @@
 /** One session: its identity, its settings, and the parts that store, drive, stream and deliver its turns. */
 
+import { memoryOf } from '#durable/tenant/memory/memory.ts'
 import { allMarks, type Marks, noMarks } from '#agent/core/marks.ts'
 import type { Machine } from '#agent/loop/drive.ts'
 import type { Entry, SessionRecord } from '#agent/core/history.ts'
@@ -277,7 +278,7 @@ export class Session implements TurnSession {
 
   /** The entries of the profile that an authority reaches. */
   async profileOf(authority: Authority): Promise<{ readonly entries: readonly string[]; readonly marks: Marks }> {
-    const result = await this.tenantObject().memory.read(authority, 'user')
+    const result = await memoryOf(this.tenantObject()).read(authority, 'user')
     return result.kind === 'done'
       ? { entries: result.view.entries, marks: result.marks ?? allMarks }
       : { entries: [], marks: noMarks }

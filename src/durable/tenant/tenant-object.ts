@@ -42,7 +42,7 @@ import { TenantLimits } from './limits.ts'
 import { TenantNetwork } from './network.ts'
 import { TenantBrowsers } from './browsers.ts'
 import { TenantMcp } from './mcp/tenant-mcp.ts'
-import { TenantMemory } from './memory/memory.ts'
+import { TenantMemory } from './memory/tenant-memory.ts'
 import { readMemoryMaterial } from './memory/memory-material.ts'
 import { MemoryRows } from './memory/memory-rows.ts'
 import { createChangeCheck } from './tenant-part.ts'
@@ -178,6 +178,7 @@ export class TenantDO extends DurableObject<Env> {
   readonly #memory = new TenantMemory({
     mayChange: this.#mayChange,
     rows: this.#memoryRows,
+    audit: this.#audit,
     settings: () => this.#settings.get(),
     onChange: this.#materialVersion.increment,
   })

@@ -36,6 +36,7 @@ export const jobParam = ofId('job', '3f9c1a7be204')
 export const projectParam = ofId('project', 'proj_1f2e3d4c5b6a79880716253443526170')
 export const batchParam = ofId('batch', 'batch_1f2e3d4c5b6a79880716253443526170')
 export const pendingParam = ofId('proposed entry', 'pending_1f2e3d4c5b6a7988')
+export const memoryVersionParam = { description: 'A version of a store of memory.', example: '12' }
 export const credentialParam = ofId('credential', 'cred_1f2e3d4c5b6a79880716253443526170')
 export const platformParam = { description: 'The messaging platform.', example: 'telegram' }
 export const channelParam = ofId('channel', 'ch_1f2e3d4c5b6a79880716253443526170')

@@ -1,4 +1,7 @@
-/** Serves `/api/memory`: what the agent keeps between sessions, and its writes that wait for a person. */
+/**
+ * Serves `/api/memory`: what the agent keeps between sessions, where it comes from, its versions, forgetting, and writes
+ * that wait for a person.
+ */
 
 import * as z from 'zod'
 import { hasScope } from '#agent/core/permission/authority.ts'
@@ -11,6 +14,7 @@ import {
   type PendingMemory,
 } from '#agent/core/recall/memory.ts'
 import { forgetSnapshot } from '#durable/tenant/tenant-snapshot.ts'
+import { type EntryOrigin, type Forgotten, memoryOf } from '#durable/tenant/memory/memory.ts'
 import { tenantStub } from '#durable/platform/addresses.ts'
 import { AppError, invalid } from '../errors.ts'
 import { requireUnlimitedRole } from '../access.ts'
@@ -19,7 +23,8 @@ import { type RouteCall, route } from '../route.ts'
 import { requireFound } from '../sessions.ts'
 import { listOf, ok, pageQuery } from '../shapes.ts'
 import { nameSchemas } from '../schema-names.ts'
-import { pendingParam } from '../openapi/path-params.ts'
+import { memoryReach } from '#agent/memory/memory-reach.ts'
+import { memoryVersionParam, pendingParam } from '../openapi/path-params.ts'
 
 const tag = 'Memory'
 
@@ -43,7 +48,35 @@ const pendingShape = z.object({
   session_id: z.string().nullable(),
   created_at: z.iso.datetime(),
 })
+const originShape = {
+  at: z.iso.datetime().nullable().describe('Null: stored before origins were.'),
+  by: z.string().nullable().describe('The key or person for whom it was stored.'),
+  session_id: z.string().nullable().describe('The session whose agent stored it. Null: a person did.'),
+}
+const entryShape = z.object({
+  text: z.string(),
+  ...originShape,
+  foreign: z.boolean().describe('Somebody outside may have written it.'),
+})
+const versionShape = z.object({
+  id: z.int(),
+  target,
+  ...originShape,
+  entries: z.array(z.string()),
+  added: z.array(z.string()),
+  removed: z.array(z.string()),
+})
+const forgottenShape = z.object({
+  forgotten: z.boolean().describe('False: a preview.'),
+  entries: z.array(z.object({ target, text: z.string() })),
+  hidden: z.int().describe('Entries of the profile of another person, which are not shown.'),
+  earlier: z.int().describe('Texts of earlier versions and writes that wait, which go too.'),
+  outside: z.string().nullable().describe('The memory service of memory.provider, which keeps what it has.'),
+})
 nameSchemas({
+  MemoryEntry: entryShape,
+  MemoryVersion: versionShape,
+  ForgottenMemory: forgottenShape,
   Memory: memoryShape,
   MemoryStore: storeShape,
   MemoryOperation: operationShape,
@@ -55,14 +88,20 @@ const maxEntries = 1_000
 
 type MemoryCall = Pick<RouteCall<unknown, unknown>, 'env' | 'tenant' | 'authority'>
 
-const memoryOf = ({ env, tenant }: MemoryCall) => tenantStub(env, tenant.id).memory
+const memoryFor = ({ env, tenant }: MemoryCall) => memoryOf(tenantStub(env, tenant.id))
 
 /** A store that is switched off has no entries. */
 const viewOf = (result: MemoryResult): MemoryView =>
   result.kind === 'unavailable' ? { entries: [], chars: 0, limit: 0 } : result.view
 
+const originView = ({ at, by, sessionId }: EntryOrigin) => ({
+  at: at === undefined || at === 0 ? null : new Date(at).toISOString(),
+  by: by ?? null,
+  session_id: sessionId ?? null,
+})
+
 async function renderMemory(call: MemoryCall): Promise<Response> {
-  const [memory, user] = await Promise.all(memoryTargets.map((each) => memoryOf(call).read(call.authority, each)))
+  const [memory, user] = await Promise.all(memoryTargets.map((each) => memoryFor(call).read(call.authority, each)))
   return Response.json({ memory: memory && viewOf(memory), user: user && viewOf(user) })
 }
 
@@ -106,11 +145,44 @@ async function replaceStores(call: MemoryCall, stores: Partial<Record<MemoryTarg
   for (const each of memoryTargets) if (stores[each]) requireWriter(call, each)
   for (const each of memoryTargets) {
     const entries = stores[each]
-    if (entries) requireDone(call, await memoryOf(call).replaceAll(call.authority, each, entries), each)
+    if (entries) requireDone(call, await memoryFor(call).replaceAll(call.authority, each, entries), each)
   }
   forgetSnapshot(call.tenant.id)
   return renderMemory(call)
 }
+
+const forgetBody = z
+  .strictObject({
+    words: z.string().trim().min(1).max(500).optional().describe('Entries with all of these words.'),
+    session_id: z.string().min(1).max(200).optional().describe('Entries that the agent of this session stored.'),
+    person: z
+      .string()
+      .min(1)
+      .max(500)
+      .optional()
+      .describe('me, or the owner of a profile: the profile, and what was stored for that person.'),
+    confirm: z.boolean().default(false),
+  })
+  .refine(
+    ({ words, session_id, person }) => [words, session_id, person].filter((one) => one !== undefined).length === 1,
+    { error: 'Give one of words, session_id and person.', path: ['words'] },
+  )
+
+async function forget(call: RouteCall<unknown, z.infer<typeof forgetBody>>): Promise<Response> {
+  const { words, session_id: sessionId, person: given, confirm } = call.body
+  const person = given === 'me' ? (memoryReach(call.authority)?.owner ?? 'me') : given
+  const request = { words, sessionId, person, isPreview: !confirm }
+  const done: Forgotten | undefined = await memoryFor(call).forget(call.authority, request)
+  if (!done) throw new AppError(403, 'insufficient_scope', explainForget(call, person), { param: 'write' })
+  forgetSnapshot(call.tenant.id)
+  const { provider } = (await tenantStub(call.env, call.tenant.id).settings.get()).memory ?? {}
+  return Response.json({ forgotten: confirm, ...done, outside: provider ?? null })
+}
+
+const explainForget = (call: MemoryCall, person: string | undefined): string =>
+  person !== undefined && person !== memoryReach(call.authority)?.owner
+    ? 'The profile of another person is forgotten by those who have the scopes read, write and approve, without limits of a role.'
+    : 'This key reaches no memory that it may change: it takes the scopes read and write.'
 
 export const memoryRoutes = [
   route({
@@ -149,10 +221,75 @@ export const memoryRoutes = [
     handle: async (call) => {
       requireWriter(call, call.body.target)
       const change = { target: call.body.target, operations: call.body.operations.map(toOperation) }
-      requireDone(call, await memoryOf(call).changeNow(call.authority, change), 'operations')
+      requireDone(call, await memoryFor(call).changeNow(call.authority, change), 'operations')
       forgetSnapshot(call.tenant.id)
       return renderMemory(call)
     },
+  }),
+  route({
+    method: 'get',
+    path: '/api/memory/entries',
+    id: 'listMemoryEntries',
+    scope: 'read',
+    tag,
+    summary: 'The entries of a store with where they come from',
+    query: z.strictObject({ target }),
+    responses: ok('Entries', z.object({ data: z.array(entryShape) })),
+    handle: async (call) => {
+      const entries = (await memoryFor(call).entries(call.authority, call.query.target)) ?? []
+      const data = entries.map(({ text, isForeign, ...origin }) => ({
+        text,
+        ...originView(origin),
+        foreign: isForeign === true,
+      }))
+      return Response.json({ data })
+    },
+  }),
+  route({
+    method: 'get',
+    path: '/api/memory/versions',
+    id: 'listMemoryVersions',
+    scope: 'read',
+    tag,
+    summary: 'The last 50 versions of a store, newest first',
+    query: z.strictObject({ target }),
+    responses: ok('Versions', z.object({ data: z.array(versionShape) })),
+    handle: async (call) => {
+      const versions = await memoryFor(call).versions(call.authority, call.query.target)
+      return Response.json({
+        data: versions.map(({ sessionId, at, by, ...fields }) => ({ ...fields, ...originView({ at, by, sessionId }) })),
+      })
+    },
+  }),
+  route({
+    method: 'post',
+    path: '/api/memory/versions/:id/restore',
+    id: 'restoreMemoryVersion',
+    params: { id: memoryVersionParam },
+    scope: 'write',
+    tag,
+    summary: 'Make an earlier version of a store the newest one',
+    responses: ok('Both stores', memoryShape),
+    handle: async (call) => {
+      const id = Number(call.param('id'))
+      const found = (await memoryFor(call).versions(call.authority, 'memory')).some((one) => one.id === id)
+      if (found) requireWriter(call, 'memory')
+      requireDone(call, requireFound(await memoryFor(call).restore(call.authority, id)), 'id')
+      forgetSnapshot(call.tenant.id)
+      return renderMemory(call)
+    },
+  }),
+  route({
+    method: 'post',
+    path: '/api/memory/forget',
+    id: 'forgetMemory',
+    scope: 'write',
+    tag,
+    summary: 'Forget entries by words, session or person, in every version; a preview unless confirm is true',
+    body: forgetBody,
+    example: { words: 'Ann Graz' },
+    responses: ok('What is forgotten, or would be', forgottenShape),
+    handle: forget,
   }),
   route({
     method: 'get',
@@ -164,7 +301,7 @@ export const memoryRoutes = [
     query: z.strictObject(pageQuery),
     responses: ok('Writes, newest first', listOf(pendingShape)),
     handle: async (call) => {
-      const pending = await memoryOf(call).pending(call.authority)
+      const pending = await memoryFor(call).pending(call.authority)
       const page = pageByKey([...pending], call.query, ({ createdAt, id }) => [createdAt, id])
       return Response.json({ ...page, data: page.data.map(toPendingView) })
     },
@@ -181,7 +318,7 @@ export const memoryRoutes = [
     responses: ok('Both stores', memoryShape),
     handle: async (call) => {
       if (call.body.decision === 'approve') requireUnlimitedRole(call.authority)
-      const decided = await memoryOf(call).decide(call.authority, call.param('id'), call.body.decision)
+      const decided = await memoryFor(call).decide(call.authority, call.param('id'), call.body.decision)
       requireDone(call, requireFound(decided), 'id')
       forgetSnapshot(call.tenant.id)
       return renderMemory(call)

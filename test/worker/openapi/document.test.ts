@@ -46,7 +46,7 @@ describe('the OpenAPI document', () => {
 
   it('names each operation once, the verb first', () => {
     const verb =
-      /^(answer|approve|cancel|choose|compact|compress|count|create|decide|delete|fork|get|import|list|move|pause|receive|replace|resume|retry|rollback|rotate|run|search|send|steer|stop|store|stream|test|undo|update|verify|write)[A-Z]\w+$/
+      /^(answer|approve|cancel|choose|compact|compress|count|create|decide|delete|forget|fork|get|import|list|move|pause|receive|replace|restore|resume|retry|rollback|rotate|run|search|send|steer|stop|store|stream|test|undo|update|verify|write)[A-Z]\w+$/
     expect(withFault(({ operationId }) => !verb.test(operationId))).toEqual([])
     expect(new Set(operations.map(({ operationId }) => operationId)).size).toBe(operations.length)
   })

@@ -130,6 +130,17 @@ const audited: Readonly<Record<string, Case>> = {
     path: ({ hook }) => `/api/hooks/${hook}/rotate`,
   },
   'DELETE /api/hooks/{id}': { kind: 'hook.deleted', by: 'tenant', path: ({ hook }) => `/api/hooks/${hook}` },
+  'POST /api/memory/versions/{id}/restore': {
+    kind: 'memory.restored',
+    by: 'tenant',
+    path: ({ version }) => `/api/memory/versions/${version}/restore`,
+  },
+  'POST /api/memory/forget': {
+    kind: 'memory.forgotten',
+    by: 'tenant',
+    path: () => '/api/memory/forget',
+    body: () => ({ words: 'audited', confirm: true }),
+  },
   'POST /api/projects': {
     kind: 'project.created',
     by: 'tenant',
@@ -397,7 +408,7 @@ const unaudited: readonly RegExp[] = [
   /^\w+ \/api\/sessions\/\{id\}(?:$|\/)/,
   /^POST \/api\/questions\/\{id\}$/,
   // Content of the tenant, as conversations are. A job keeps who made it, and a record of every run.
-  /^\w+ \/api\/(?:memory|jobs|batches)(?:$|\/)/,
+  /^\w+ \/api\/(?:memory(?:\/pending\/\{id\})?$|(?:jobs|batches)(?:$|\/))/,
   // The page signs in with a key, as every request does.
   /^\w+ \/api\/login(?:$|\/links$)/,
   // Parts of a restore, whose first part writes the entry.
@@ -456,7 +467,22 @@ beforeAll(async () => {
   const prompts = { model: model([says('done')]).id, prompts: [{ prompt: 'go' }] }
   const { body: batch } = await call<{ id: string }>('POST', '/api/batches', { key, body: prompts })
   const { id: app } = await connectApp(key)
-  ids = { app, batch: batch.id, tenant, key, session, spare, code, hash, approval: first.id, run: second.run_id }
+  await call('PUT', '/api/memory', { key, body: { memory: ['An audited fact.'] } })
+  const versions = await call<{ data: { id: number }[] }>('GET', '/api/memory/versions?target=memory', { key })
+  const version = String(versions.body.data[0]?.id)
+  ids = {
+    app,
+    version,
+    batch: batch.id,
+    tenant,
+    key,
+    session,
+    spare,
+    code,
+    hash,
+    approval: first.id,
+    run: second.run_id,
+  }
 })
 
 const list = async (kind: string, key?: string) =>

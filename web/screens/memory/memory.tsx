@@ -1,4 +1,4 @@
-/** Facts that the agent keeps, the profile of the person, and changes that wait for a decision. */
+/** Facts that the agent keeps with their origin and versions, the profile of the person, forgetting, and changes that wait. */
 
 import { useState } from 'preact/hooks'
 import { api, ApiError, get, type Page, path } from '../../api/client.ts'
@@ -6,8 +6,9 @@ import { can } from '../../api/me.ts'
 import { ask } from '../../parts/dialog.tsx'
 import { Button, IconButton } from '../../parts/button.tsx'
 import { Panel, Screen, useLoad } from '../../parts/load.tsx'
+import { addressOf } from '../../parts/route.ts'
 import { showError } from '../../parts/toast.ts'
-import { formatNumber } from '../../words/format.ts'
+import { formatDate, formatNumber } from '../../words/format.ts'
 import { t, wordsOf } from '../../words/words.ts'
 
 type Store = { readonly entries: readonly string[]; readonly chars: number; readonly limit: number }
@@ -28,8 +29,16 @@ export function Memory() {
       <Panel of={stores}>
         {(data) => (
           <>
-            <Entries title={t('memoryOfTenant')} store={data.memory} onChange={(one) => change('memory', one)} />
-            <Entries title={t('profile')} store={data.user} onChange={(one) => change('user', one)} />
+            <Entries
+              title={t('memoryOfTenant')}
+              target="memory"
+              store={data.memory}
+              onChange={(one) => change('memory', one)}
+            />
+            <Versions target="memory" of={data.memory} onRestored={stores.reload} />
+            <Entries title={t('profile')} target="user" store={data.user} onChange={(one) => change('user', one)} />
+            <Versions target="user" of={data.user} onRestored={stores.reload} />
+            {can('write') && <Forget onDone={stores.reload} />}
           </>
         )}
       </Panel>
@@ -49,23 +58,192 @@ function requireRoom({ chars, limit }: Store, text: string, replaced = ''): void
 
 const { say } = wordsOf(
   {
+    origin: 'Stored in',
+    session: 'this session',
+    person: 'by a person',
+    foreign: 'may come from outside',
+    versions: 'Earlier versions',
+    before: 'before versions were kept',
+    restore: 'Restore',
+    forget: 'Forget',
+    forgetWhat: 'Forget everything with these words',
+    forgetNote: 'The text also leaves every earlier version. You see first what goes.',
+    nothing: 'Nothing that is kept has these words.',
+    earlier: 'in earlier versions and waiting writes',
+    outside: 'The memory service keeps what it has: delete it there.',
     full: 'There is no room for this. Shorten or delete an entry first.',
     refused: 'This cannot be kept: it is there already, or a part of it looks like an attack.',
   },
   {
+    origin: 'Gespeichert in',
+    session: 'dieser Sitzung',
+    person: 'von einem Menschen',
+    foreign: 'kann von außen stammen',
+    versions: 'Frühere Fassungen',
+    before: 'aus der Zeit vor den Fassungen',
+    restore: 'Wiederherstellen',
+    forget: 'Vergessen',
+    forgetWhat: 'Alles mit diesen Wörtern vergessen',
+    forgetNote: 'Der Text verschwindet auch aus allen früheren Fassungen. Zuerst siehst du, was geht.',
+    nothing: 'Nichts Gemerktes hat diese Wörter.',
+    earlier: 'in früheren Fassungen und wartenden Änderungen',
+    outside: 'Der Gedächtnisdienst behält, was er hat: Lösche es dort.',
     full: 'Dafür ist kein Platz. Kürze oder lösche zuerst einen Eintrag.',
     refused: 'Das lässt sich nicht merken: Es ist schon da, oder ein Teil davon sieht nach einem Angriff aus.',
   },
 )
 
+type Origin = { readonly at: string | null; readonly by: string | null; readonly session_id: string | null }
+type KnownEntry = Origin & { readonly text: string; readonly foreign: boolean }
+type Version = Origin & {
+  readonly id: number
+  readonly added: readonly string[]
+  readonly removed: readonly string[]
+}
+
+/** When an entry was stored, and where. */
+function OriginOf({ entry }: { readonly entry: KnownEntry | undefined }) {
+  if (!entry?.at) return null
+  const { at, session_id: session, foreign } = entry
+  return (
+    <small class="note">
+      <br />
+      {formatDate(at)} ·{' '}
+      {session ? (
+        <>
+          {say('origin')} <a href={addressOf('chat', session)}>{say('session')}</a>
+        </>
+      ) : (
+        say('person')
+      )}
+      {foreign && ` · ${say('foreign')}`}
+    </small>
+  )
+}
+
+type VersionsProps = { readonly target: Target; readonly of: Store; readonly onRestored: () => Promise<void> }
+
+function Versions({ target, of, onRestored }: VersionsProps) {
+  const [isOpen, setOpen] = useState(false)
+  return (
+    <details onToggle={(event) => setOpen(event.currentTarget.open)}>
+      <summary>{say('versions')}</summary>
+      {isOpen && <VersionList key={JSON.stringify(of.entries)} target={target} onRestored={onRestored} />}
+    </details>
+  )
+}
+
+function VersionList({ target, onRestored }: Omit<VersionsProps, 'of'>) {
+  const versions = useLoad(() => get<{ data: readonly Version[] }>(`/api/memory/versions?target=${target}`), '')
+  const restore = async (id: number) => {
+    await api('POST', path`/api/memory/versions/${String(id)}/restore`).catch(inWords)
+    await onRestored()
+  }
+  return (
+    <Panel of={versions}>
+      {({ data }) => (
+        <ul class="list-of">
+          {data.map(({ id, at, added, removed }, index) => (
+            <li key={id} class="card">
+              <div class="row">
+                <span class="grow note">{at ? formatDate(at) : say('before')}</span>
+                {index > 0 && can('write') && <Button onClick={() => restore(id)}>{say('restore')}</Button>}
+              </div>
+              <ul>
+                {added.map((text) => (
+                  <li key={text} dir="auto">
+                    <ins>{text}</ins>
+                  </li>
+                ))}
+                {removed.map((text) => (
+                  <li key={text} dir="auto">
+                    <del>{text}</del>
+                  </li>
+                ))}
+              </ul>
+            </li>
+          ))}
+        </ul>
+      )}
+    </Panel>
+  )
+}
+
+type Forgotten = {
+  readonly entries: readonly { readonly target: Target; readonly text: string }[]
+  readonly earlier: number
+  readonly outside: string | null
+}
+
+function Forget({ onDone }: { readonly onDone: () => Promise<void> }) {
+  const [words, setWords] = useState('')
+  const forget = (confirm: boolean): Promise<Forgotten> =>
+    api<Forgotten>('POST', '/api/memory/forget', { body: { words: words.trim(), confirm } })
+  const start = async () => {
+    const { entries, earlier, outside } = await forget(false)
+    if (!entries.length && !earlier) return showError(new Error(say('nothing')))
+    const lines = entries.map(({ text }) => `– ${text}`)
+    const more = earlier ? [`– ${formatNumber(earlier)} ${say('earlier')}`] : []
+    const text = [...lines, ...more, ...(outside ? [say('outside')] : [])].join('\n')
+    if ((await ask({ title: say('forget'), text, action: say('forget'), isDangerous: true })) === undefined) return
+    await forget(true)
+    setWords('')
+    await onDone()
+  }
+  const submit = (event: Event) => {
+    event.preventDefault()
+    void start().catch(showError)
+  }
+  return (
+    <section class="list-of" aria-label={say('forget')}>
+      <h2>{say('forget')}</h2>
+      <p class="note">{say('forgetNote')}</p>
+      <form class="row" onSubmit={submit}>
+        <input
+          class="grow"
+          dir="auto"
+          aria-label={say('forgetWhat')}
+          placeholder={say('forgetWhat')}
+          value={words}
+          onInput={(event) => setWords(event.currentTarget.value)}
+        />
+        <button type="submit" class="button" disabled={!words.trim()}>
+          {say('forget')}
+        </button>
+      </form>
+    </section>
+  )
+}
+
+type ButtonsProps = { readonly onEdit: () => Promise<void>; readonly onRemove: () => Promise<void> }
+
+const EntryButtons = ({ onEdit, onRemove }: ButtonsProps) => (
+  <>
+    <IconButton icon="edit" label={t('edit')} onClick={onEdit} />
+    <IconButton icon="trash" label={t('delete')} onClick={onRemove} />
+  </>
+)
+
+const Room = ({ of: { chars, limit } }: { readonly of: Store }) => (
+  <label class="limit">
+    <span class="note">{t('charsOf', { used: formatNumber(chars), all: formatNumber(limit) })}</span>
+    <meter min={0} max={limit} value={chars} />
+  </label>
+)
+
 type EntriesProps = {
   readonly title: string
+  readonly target: Target
   readonly store: Store
   readonly onChange: (operation: Operation) => Promise<void>
 }
 
-function Entries({ title, store, onChange }: EntriesProps) {
-  const { entries, chars, limit } = store
+function Entries({ title, target, store, onChange }: EntriesProps) {
+  const { entries } = store
+  const known = useLoad(
+    () => get<{ data: readonly KnownEntry[] }>(`/api/memory/entries?target=${target}`),
+    JSON.stringify(entries),
+  )
   const [text, setText] = useState('')
   const edit = async (old: string) => {
     const content = await ask({ title: t('edit'), action: t('save'), field: old })
@@ -89,18 +267,15 @@ function Entries({ title, store, onChange }: EntriesProps) {
   return (
     <section class="list-of" aria-label={title}>
       <h2>{title}</h2>
-      <label class="limit">
-        <span class="note">{t('charsOf', { used: formatNumber(chars), all: formatNumber(limit) })}</span>
-        <meter min={0} max={limit} value={chars} />
-      </label>
+      <Room of={store} />
       <ul class="list-of">
         {entries.map((entry) => (
           <li key={entry} class="card row">
             <span class="grow pre-line" dir="auto">
               {entry}
+              <OriginOf entry={known.data?.data.find(({ text: of }) => of === entry)} />
             </span>
-            {can('write') && <IconButton icon="edit" label={t('edit')} onClick={() => edit(entry)} />}
-            {can('write') && <IconButton icon="trash" label={t('delete')} onClick={() => remove(entry)} />}
+            {can('write') && <EntryButtons onEdit={() => edit(entry)} onRemove={() => remove(entry)} />}
           </li>
         ))}
       </ul>

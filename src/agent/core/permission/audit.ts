@@ -41,6 +41,8 @@ export const auditActions = [
   'hook.created',
   'hook.changed',
   'hook.deleted',
+  'memory.restored',
+  'memory.forgotten',
   'project.created',
   'project.changed',
   'project.deleted',

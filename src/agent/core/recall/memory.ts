@@ -37,6 +37,8 @@ export type PendingMemory = {
   readonly owner?: string
   readonly operations: readonly MemoryOperation[]
   readonly sessionId?: string
+  /** For whom the agent wrote, as `holderOf` names them. Absent in older writes. */
+  readonly by?: string
   readonly createdAt: number
   /** Written by a turn that had read what others wrote. Absent in older writes. */
   readonly isForeign?: boolean

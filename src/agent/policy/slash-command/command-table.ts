@@ -362,8 +362,8 @@ export const commandTable = [
   },
   {
     name: 'memory',
-    usage: '[pending | approve ID|all | reject ID|all]',
-    description: 'Shows what the agent remembers, and approves or rejects what it wants to remember.',
+    usage: '[pending | approve ID|all | reject ID|all | versions | restore ID | forget [yes] WORDS]',
+    description: 'Shows what the agent remembers, decides what it wants to remember, restores versions, and forgets.',
     group: 'settings',
     scope: 'write',
     busy: 'dispatch',

@@ -1,6 +1,14 @@
-/** `/memory`: shows what the agent keeps, and decides its writes that wait for a person. */
+/** `/memory`: shows what the agent keeps and its versions, decides its writes that wait for a person, and forgets. */
 
-import type { MemoryOperation, MemoryResult, PendingMemory } from '#agent/core/recall/memory.ts'
+import {
+  type MemoryOperation,
+  type MemoryResult,
+  type MemoryTarget,
+  memoryTargets,
+  type PendingMemory,
+} from '#agent/core/recall/memory.ts'
+import { type MemoryVersion, memoryOf } from '#durable/tenant/memory/memory.ts'
+import { forgetSnapshot } from '#durable/tenant/tenant-snapshot.ts'
 import type { Session } from '../session.ts'
 import { type CommandCall, type CommandReply, reply, type CommandHandler, usageReply } from './command.ts'
 
@@ -8,18 +16,31 @@ const maxShownChars = 200
 
 export const memoryCommand: CommandHandler = async (session, call) => {
   const [action = '', id = ''] = call.words
-  if (action === '') return reply(await renderStores(session, call))
-  if (action === 'pending') return reply(await renderPending(session, call))
-  if ((action === 'approve' || action === 'reject') && id) return decide(session, call, { action, id })
-  return usageReply('memory')
+  const show = shown[action]
+  if (show) return reply(await show(session, call))
+  return (id && (await changing[action]?.(session, call, id))) || usageReply('memory')
 }
 
-const memoryOf = (session: Session) => session.tenantObject().memory
+const shown: Readonly<Record<string, (session: Session, call: CommandCall) => Promise<string>>> = {
+  '': (session, call) => renderStores(session, call),
+  pending: (session, call) => renderPending(session, call),
+  versions: (session, call) => renderVersions(session, call),
+}
+
+type Change = (session: Session, call: CommandCall, id: string) => Promise<CommandReply>
+const changing: Readonly<Record<string, Change>> = {
+  approve: (session, call, id) => decide(session, call, { action: 'approve', id }),
+  reject: (session, call, id) => decide(session, call, { action: 'reject', id }),
+  restore: (session, call, id) => restore(session, call, Number(id)),
+  forget: (session, call) => forget(session, call),
+}
+
+const memoryFor = (session: Session) => memoryOf(session.tenantObject())
 
 async function renderStores(session: Session, { authority }: CommandCall): Promise<string> {
   const isGroup = session.meta.origin?.isGroup === true
-  const memory = renderStore('Memory', await memoryOf(session).read(authority, 'memory'))
-  return isGroup ? memory : `${memory}\n\n${renderStore('Profile', await memoryOf(session).read(authority, 'user'))}`
+  const memory = renderStore('Memory', await memoryFor(session).read(authority, 'memory'))
+  return isGroup ? memory : `${memory}\n\n${renderStore('Profile', await memoryFor(session).read(authority, 'user'))}`
 }
 
 function renderStore(name: string, result: MemoryResult): string {
@@ -46,7 +67,7 @@ const shorten = (text: string): string => (text.length > maxShownChars ? `${text
 
 /** Others read along in a group: writes to profiles are decided in a direct chat or by the API. */
 async function listPending(session: Session, authority: CommandCall['authority']): Promise<readonly PendingMemory[]> {
-  const pending: readonly PendingMemory[] = await memoryOf(session).pending(authority)
+  const pending: readonly PendingMemory[] = await memoryFor(session).pending(authority)
   return session.meta.origin?.isGroup ? pending.filter(({ target }) => target === 'memory') : pending
 }
 
@@ -60,10 +81,58 @@ async function decide(
   if (!chosen.length) return reply(id === 'all' ? 'Nothing waits for approval.' : `No write ${id} waits for approval.`)
   const lines: string[] = []
   for (const one of chosen) {
-    const result = await memoryOf(session).decide(authority, one.id, action)
+    const result = await memoryFor(session).decide(authority, one.id, action)
     lines.push(`${one.id}: ${describeDecision(result, action)}`)
   }
   return reply(lines.join('\n'))
+}
+
+/** Others read along in a group. */
+const shownTargets = (session: Session): readonly MemoryTarget[] =>
+  session.meta.origin?.isGroup ? ['memory'] : memoryTargets
+
+const maxShownVersions = 10
+
+async function listVersions(session: Session, { authority }: CommandCall): Promise<readonly MemoryVersion[]> {
+  const stores = shownTargets(session).map((target) => memoryFor(session).versions(authority, target))
+  return (await Promise.all(stores)).flat().toSorted((a, b) => b.id - a.id)
+}
+
+async function renderVersions(session: Session, call: CommandCall): Promise<string> {
+  const versions = (await listVersions(session, call)).slice(0, maxShownVersions)
+  return versions.length ? versions.map(renderVersion).join('\n') : 'There are no versions yet.'
+}
+
+function renderVersion({ id, target, at, added, removed, entries }: MemoryVersion): string {
+  const changes = [...added.map((text) => `+ ${shorten(text)}`), ...removed.map((text) => `- ${shorten(text)}`)]
+  const when = at ? new Date(at).toISOString().slice(0, 16).replace('T', ' ') : 'before versions were kept'
+  return [`${id} (${target}, ${when}, ${entries.length} entries)`, ...changes].join('\n  ')
+}
+
+async function restore(session: Session, call: CommandCall, id: number): Promise<CommandReply> {
+  if (!(await listVersions(session, call)).some((version) => version.id === id))
+    return reply(`There is no version ${id}. /memory versions lists them.`)
+  const result = await memoryFor(session).restore(call.authority, id)
+  forgetSnapshot(session.tenantId)
+  return reply(
+    result && result.kind !== 'done' ? describeDecision(result, 'approve') : 'Restored. New sessions get it.',
+  )
+}
+
+/** Shows what would go; `yes` before the words forgets it. */
+async function forget(session: Session, { authority, words }: CommandCall): Promise<CommandReply> {
+  const isConfirmed = words[1] === 'yes' && words.length > 2
+  const wanted = words.slice(isConfirmed ? 2 : 1).join(' ')
+  const targets = shownTargets(session)
+  const done = await memoryFor(session).forget(authority, { words: wanted, targets, isPreview: !isConfirmed })
+  if (!done) return reply('You may not change the memory of this tenant.')
+  forgetSnapshot(session.tenantId)
+  const { entries, earlier } = done
+  if (!entries.length && !earlier) return reply(`Nothing that is kept has the words "${wanted}".`)
+  const lines = entries.map(({ target, text }) => `- ${shorten(text)} (${target})`)
+  const more = earlier ? [`- ${earlier} more in earlier versions and writes that wait`] : []
+  const first = isConfirmed ? 'Forgotten:' : `/memory forget yes ${wanted} forgets these, in every version:`
+  return reply([first, ...lines, ...more].join('\n'))
 }
 
 function describeDecision(result: MemoryResult | undefined, action: 'approve' | 'reject'): string {

@@ -18,10 +18,13 @@ import type {
   SubagentLimits,
   SubagentReport,
   Subagents,
+  SubagentTask,
   SubagentView,
 } from '#agent/core/subagent.ts'
-import { subagentTools } from '#agent/policy/subagent/limits.ts'
+import { chooseTools, type NamedTool, subagentTools } from '#agent/policy/subagent/limits.ts'
 import { explainStall, startWatching, watch } from '#agent/policy/subagent/stall.ts'
+import { isToolsetOrTool } from '#tools/tool-names.ts'
+import { expandToolsets } from '#tools/tools-for.ts'
 import { clock } from '#durable/platform/clock.ts'
 import { failpoint } from '#durable/platform/failpoint.ts'
 import { newRunId, newSessionId } from '#durable/platform/ids.ts'
@@ -93,8 +96,10 @@ export class SessionSubagents implements Subagents {
     const unfinished = this.#unfinished().length
     if (unfinished + tasks.length > maxUnfinished)
       return `${unfinished} subagents have not ended, and ${maxUnfinished} are the most. Wait for some, or stop them.`
-    const parentTools = session.toolRuntime.toolbox(session.settings, turnScope(session)).keys()
-    const names = [...parentTools]
+    const tools = [...session.toolRuntime.toolbox(session.settings, turnScope(session)).values()]
+    const chosen = tasks.map((task) => chooseTools(tools, task, expandToolsets(task.toolsets)))
+    const refused = explainToolsets(tasks, chosen, tools)
+    if (refused !== undefined) return refused
     this.rows.add(
       tasks.map((task, index) => {
         const id = newSessionId()
@@ -108,7 +113,7 @@ export class SessionSubagents implements Subagents {
           ...note,
           task,
           authority,
-          tools: subagentTools(names, task.role, { depth: depth + 1, maxDepth }),
+          tools: subagentTools(chosen[index] ?? [], task.role, { depth: depth + 1, maxDepth }),
           createdAt: clock.now(),
           state: { at: 'queued' },
         }
@@ -351,6 +356,23 @@ export class SessionSubagents implements Subagents {
     const { env, session } = this.#options
     return sessionStub(env, session.tenantId, id)
   }
+}
+
+/** Why tasks cannot have the tools that they name: a name is unknown, or nothing of the parent is in them. */
+function explainToolsets(
+  tasks: readonly SubagentTask[],
+  chosen: readonly (readonly string[])[],
+  tools: readonly NamedTool[],
+): string | undefined {
+  const own = [...new Set(tools.map(({ toolset }) => toolset))].toSorted().join(', ')
+  const isKnown = (name: string) =>
+    isToolsetOrTool(name) || tools.some((tool) => [tool.name, tool.toolset].includes(name))
+  const unknown = tasks.flatMap(({ toolsets = [] }) => toolsets).find((name) => !isKnown(name))
+  if (unknown !== undefined) return `There is no toolset or tool ${unknown}. Your toolsets: ${own}.`
+  const empty = tasks[chosen.findIndex((names) => !names.length)]
+  return empty?.toolsets?.length
+    ? `You have nothing of ${empty.toolsets.join(', ')}, so a subagent cannot either. Your toolsets: ${own}.`
+    : undefined
 }
 
 function viewOf({ id, delegation, index, task, state, createdAt }: ChildRow, now: number): SubagentView {

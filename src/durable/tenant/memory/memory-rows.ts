@@ -1,20 +1,29 @@
-/** Stores the entries of memory, the writes that wait for a person, and the answers to recent changes. */
+/** Stores the entries of memory with their versions, the writes that wait for a person, and the answers to recent changes. */
 
 import { hash53 } from '#agent/core/hash53.ts'
 import type { MemoryResult, MemoryTarget, PendingMemory } from '#agent/core/recall/memory.ts'
+import type { EntryOrigin, KnownEntry } from './memory.ts'
 
 /** An answer is kept so that a repeated change is answered as before. */
 const maxAnswers = 200
 /** Entries are small: a tenant with so many people has about 14 MB of profiles. */
 export const maxProfiles = 10_000
 export const maxPending = 100
+/** Of each store. */
+const maxVersions = 50
 
 const schema = [
   'CREATE TABLE IF NOT EXISTS memory (name TEXT PRIMARY KEY, entries TEXT NOT NULL) WITHOUT ROWID',
   'CREATE TABLE IF NOT EXISTS memory_pending (n INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, body TEXT NOT NULL)',
   'CREATE TABLE IF NOT EXISTS memory_clean (name TEXT PRIMARY KEY, hashes TEXT NOT NULL) WITHOUT ROWID',
+  `CREATE TABLE IF NOT EXISTS memory_version (n INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT NOT NULL, at INTEGER NOT NULL,
+    body TEXT NOT NULL)`,
+  'CREATE INDEX IF NOT EXISTS memory_version_name ON memory_version (name, n)',
   'CREATE TABLE IF NOT EXISTS memory_answer (n INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE, body TEXT NOT NULL)',
 ]
+
+type VersionBody = Pick<EntryOrigin, 'by' | 'sessionId'> & { readonly entries: readonly KnownEntry[] }
+export type StoredVersion = VersionBody & { readonly n: number; readonly at: number }
 
 /** One store: the memory of the tenant, or the profile of a person. */
 export type StoreName = { readonly target: MemoryTarget; readonly owner?: string | undefined }
@@ -51,22 +60,70 @@ export class MemoryRows {
     return new Set(row ? (JSON.parse(row.hashes) as number[]) : [])
   }
 
-  /** `isForeign`: of the new entries. */
-  write(store: StoreName, entries: readonly string[], isForeign: boolean): void {
-    const name = rowOf(store)
-    const [known, clean] = [new Set(this.entries(store)), this.#cleanHashes(store)]
-    const hashes = entries.flatMap((entry) => {
-      const hash = hash53(entry)
-      return clean.has(hash) || (!isForeign && !known.has(entry)) ? [hash] : []
+  /** The entries with what the last version knows of them. */
+  known(store: StoreName): readonly KnownEntry[] {
+    const known = new Map(this.versions(store, 1).flatMap(({ entries }) => entries.map((one) => [one.text, one])))
+    const clean = this.#cleanHashes(store)
+    return this.entries(store).map((text) => {
+      const { isForeign: _was, ...entry } = known.get(text) ?? { text }
+      return { ...entry, ...(!clean.has(hash53(text)) && { isForeign: true }) }
     })
+  }
+
+  /** `fresh` describes the entries that are new. */
+  write(store: StoreName, texts: readonly string[], fresh: Omit<KnownEntry, 'text'>): void {
+    const before = this.known(store)
+    const entries = texts.map((text) => before.find((one) => one.text === text) ?? { text, ...fresh })
+    this.record(store, entries, fresh)
+  }
+
+  /** Stores entries as a new version. */
+  record(store: StoreName, entries: readonly KnownEntry[], by: EntryOrigin): void {
+    const before = this.known(store)
+    // What was there before versions were kept can be restored too.
+    if (before.length && !this.versions(store).length) this.#addVersion(store, before, {})
+    this.replace(store, entries)
+    this.#addVersion(store, entries, by)
+  }
+
+  /** Stores entries without a version. */
+  replace(store: StoreName, entries: readonly KnownEntry[]): void {
+    const name = rowOf(store)
+    const hashes = entries.flatMap(({ text, isForeign }) => (isForeign ? [] : [hash53(text)]))
     this.#sql.exec('INSERT OR REPLACE INTO memory_clean VALUES (?, ?)', name, JSON.stringify(hashes))
     if (!entries.length) this.#sql.exec('DELETE FROM memory WHERE name = ?', name)
     else
       this.#sql.exec(
         'INSERT INTO memory VALUES (?, ?) ON CONFLICT DO UPDATE SET entries = excluded.entries',
         name,
-        JSON.stringify(entries),
+        JSON.stringify(entries.map(({ text }) => text)),
       )
+  }
+
+  #addVersion(store: StoreName, entries: readonly KnownEntry[], { at = 0, by, sessionId }: EntryOrigin): void {
+    const name = rowOf(store)
+    const body = JSON.stringify({ by, sessionId, entries })
+    this.#sql.exec('INSERT INTO memory_version (name, at, body) VALUES (?, ?, ?)', name, at, body)
+    const old = 'SELECT n FROM memory_version WHERE name = ? ORDER BY n DESC LIMIT 1 OFFSET ?'
+    this.#sql.exec(`DELETE FROM memory_version WHERE name = ? AND n <= (${old})`, name, name, maxVersions)
+  }
+
+  /** Newest first. */
+  versions(store: StoreName, limit = maxVersions): readonly StoredVersion[] {
+    const query = 'SELECT n, at, body FROM memory_version WHERE name = ? ORDER BY n DESC LIMIT ?'
+    const rows = this.#sql.exec<{ n: number; at: number; body: string }>(query, rowOf(store), limit).toArray()
+    return rows.map(({ n, at, body }) => ({ n, at, ...(JSON.parse(body) as VersionBody) }))
+  }
+
+  /** Replaces the entries of one version. */
+  rewriteVersion({ n, by, sessionId, entries }: StoredVersion): void {
+    const body = JSON.stringify({ by, sessionId, entries })
+    this.#sql.exec('UPDATE memory_version SET body = ? WHERE n = ?', body, n)
+  }
+
+  /** Forgets the answers to changes, which show entries. */
+  clearAnswers(): void {
+    this.#sql.exec('DELETE FROM memory_answer')
   }
 
   /** The people who have a profile. */

@@ -1,6 +1,7 @@
 /** Provides the tenant's memory to the tools of a session, and counts the refused changes of a run. */
 
 import type { Memory, MemoryResult, MemoryTarget } from '#agent/core/recall/memory.ts'
+import { memoryOf } from '#durable/tenant/memory/memory.ts'
 import { forgetSnapshot } from '#durable/tenant/tenant-snapshot.ts'
 import { tenantStub } from '#durable/platform/addresses.ts'
 
@@ -18,7 +19,7 @@ export type SessionMemoryOptions = {
 export function createSessionMemory({ env, tenantId, runId, isGroup }: SessionMemoryOptions): Memory {
   /** Forgotten with the memory of the object: then the model has three tries again. */
   let refusals = { runId: '', count: 0 }
-  const stub = () => tenantStub(env, tenantId).memory
+  const stub = () => memoryOf(tenantStub(env, tenantId))
 
   function isLastTry({ kind }: MemoryResult): boolean {
     const run = runId()

@@ -92,6 +92,37 @@ describe('a delegated goal', () => {
     ])
   })
 
+  it('has only the toolsets that its task names, and never more than its parent', async () => {
+    const tasks = [
+      { goal: 'Only read files.', toolsets: ['file', 'web', 'memory'] },
+      { goal: 'Only use the shell.', toolsets: ['terminal'] },
+      { goal: 'Use one tool.', toolsets: ['read_file'], role: 'orchestrator' },
+      { goal: 'Use everything.' },
+    ]
+    const settings = { toolsets: { enabled: ['delegation', 'file', 'terminal'] }, delegation: { max_spawn_depth: 2 } }
+    const script = { parent: [delegate({ tasks }), says('ok')], child: () => says('Done.') }
+    const { id, ofChildren } = await conversation(script, settings)
+    await send(id, 'go')
+    const names = new Map(ofChildren().map((asked) => [goalOf(asked), toolNames(asked).toSorted()]))
+    const file = ['make_document', 'patch', 'read_file', 'search_files', 'write_file']
+    expect(names.get('Only read files.')).toEqual(file)
+    expect(names.get('Only use the shell.')).toEqual(['process', 'terminal'])
+    expect(names.get('Use one tool.')).toEqual(['delegate_task', 'read_file'])
+    expect(names.get('Use everything.')).toEqual([...file, 'process', 'terminal'].toSorted())
+  })
+
+  it.each([
+    [['fiel'], /no toolset or tool fiel\. Your toolsets: .*file/],
+    [['web'], /nothing of web/],
+  ])('is refused with the toolsets %j', async (toolsets, message) => {
+    const settings = { toolsets: { enabled: ['delegation', 'file'] } }
+    const script = { parent: [delegate({ goal: 'Try everything.', toolsets }), says('ok')], child: () => says('Done.') }
+    const { id, scripted } = await conversation(script, settings)
+    await send(id, 'go')
+    expect(JSON.stringify(scripted.requests[1])).toMatch(message)
+    expect(await treeOf(id)).toEqual([])
+  })
+
   it('may be delegated further by an orchestrator, down to the limit', async () => {
     const settings = { delegation: { max_spawn_depth: 2 } }
     const child = (goal: string, asked: ModelRequest) => {

@@ -1,6 +1,8 @@
+import { runInDurableObject } from 'cloudflare:test'
 import { describe, expect, it } from 'vitest'
-import type { Authority } from '#agent/core/permission/authority.ts'
+import { type Authority, holderOf } from '#agent/core/permission/authority.ts'
 import type { MemoryOperation, MemoryResult } from '#agent/core/recall/memory.ts'
+import { memoryOf } from '#durable/tenant/memory/memory.ts'
 import { ownerAuthority } from '#test/support/authority.ts'
 import { bindings } from '#test/worker/client.ts'
 
@@ -11,7 +13,8 @@ async function newMemory(settings: object = {}) {
   const tenant = bindings.TENANT.getByName(`t/${id}`)
   const authority = ownerAuthority(id)
   if (Object.keys(settings).length) await tenant.settings.patch(authority, { memory: settings })
-  return { tenant, authority, memory: tenant.memory }
+  const memory = memoryOf(tenant)
+  return { tenant, authority, memory }
 }
 
 const add = (content: string): MemoryOperation => ({ action: 'add', content })
@@ -151,7 +154,7 @@ describe('approval of writes', () => {
     const { tenant, memory, authority } = await newMemory({ write_approval: true, memory_char_limit: 20 })
     await memory.change(authority, { target: 'memory', operations: [add('a'.repeat(15))] })
     await memory.replaceAll(authority, 'memory', ['b'.repeat(15)])
-    const [one] = await tenant.memory.pending(authority)
+    const [one] = await memoryOf(tenant).pending(authority)
     expect((await memory.decide(authority, one?.id ?? '', 'approve'))?.kind).toBe('refused')
     expect(await memory.pending(authority)).toHaveLength(1)
   })
@@ -197,5 +200,143 @@ describe('the prompt material', () => {
     expect((await tenant.prompt.material(authority)).version).toBe(before.version)
     await memory.replaceAll(authority, 'memory', [])
     expect((await tenant.prompt.material(authority)).version).toBeGreaterThan(before.version)
+  })
+})
+
+describe('origins and versions', () => {
+  it('tell who stored an entry, in which session, and whether others may have written it', async () => {
+    const { memory, authority } = await newMemory()
+    const foreign: Authority = { ...authority, taint: 'untrusted' }
+    await memory.change(foreign, { target: 'memory', operations: [add('From a page.')], sessionId: 'ses_1' })
+    await memory.changeNow(authority, { target: 'memory', operations: [add('Typed.')] })
+    const by = holderOf(authority)
+    const at = expect.any(Number) as number
+    expect(await memory.entries(authority, 'memory')).toEqual([
+      { text: 'From a page.', at, by, sessionId: 'ses_1', isForeign: true },
+      { text: 'Typed.', at, by },
+    ])
+    expect(await memory.versions(authority, 'memory')).toMatchObject([
+      { added: ['Typed.'], removed: [], entries: ['From a page.', 'Typed.'] },
+      { added: ['From a page.'], removed: [], sessionId: 'ses_1' },
+    ])
+  })
+
+  it('bring back what was there, also from before versions were kept, with its marks', async () => {
+    const { tenant, memory, authority } = await newMemory()
+    await memory.read(authority, 'memory')
+    // As an earlier release stored it.
+    await runInDurableObject(
+      tenant,
+      (_object, state) => void state.storage.sql.exec(`INSERT INTO memory VALUES ('memory', '["Old."]')`),
+    )
+    await memory.replaceAll(authority, 'memory', ['New.'])
+    const versions = await memory.versions(authority, 'memory')
+    expect(versions.map(({ entries }) => entries)).toEqual([['New.'], ['Old.']])
+    expect(entriesOf((await memory.restore(authority, versions[1]?.id ?? 0)) as MemoryResult)).toEqual(['Old.'])
+    expect(await memory.read(authority, 'memory')).toMatchObject({ marks: { isForeign: true } })
+    expect(await memory.versions(authority, 'memory')).toHaveLength(3)
+    expect(await memory.restore(authority, 999)).toBeUndefined()
+  })
+
+  it('keep the last fifty, and refuse one that no longer fits', async () => {
+    const { tenant, memory, authority } = await newMemory()
+    for (let n = 0; n < 55; n++) await memory.replaceAll(authority, 'memory', [`Fact ${n}.`])
+    const versions = await memory.versions(authority, 'memory')
+    expect([versions.length, versions.at(-1)?.entries]).toEqual([50, ['Fact 5.']])
+    await tenant.settings.patch(authority, { memory: { memory_char_limit: 3 } })
+    expect((await memory.restore(authority, versions[1]?.id ?? 0))?.kind).toBe('refused')
+  })
+
+  it('belong to those who reach the store', async () => {
+    const { memory, authority } = await newMemory()
+    const [ann, bob] = [person(authority, 'ann', ['chat', 'read', 'write']), person(authority, 'bob')]
+    await memory.changeNow(ann, { target: 'user', operations: [add('Is Ann.')] })
+    await memory.changeNow(ann, { target: 'user', operations: [add('Likes tea.')] })
+    const [, first] = await memory.versions(ann, 'user')
+    expect(await memory.versions(bob, 'user')).toEqual([])
+    expect(await memory.restore(bob, first?.id ?? 0)).toBeUndefined()
+    expect(await memory.entries(person(authority, 'eve', ['chat']), 'memory')).toBeUndefined()
+    await memory.changeNow(authority, { target: 'memory', operations: [add('Of all.')] })
+    const [version] = await memory.versions(bob, 'memory')
+    expect((await memory.restore(bob, version?.id ?? 0))?.kind).toBe('unavailable')
+    expect(entriesOf((await memory.restore(ann, first?.id ?? 0)) as MemoryResult)).toEqual(['Is Ann.'])
+  })
+})
+
+describe('forgetting', () => {
+  const everything = (tenant: DurableObjectStub) =>
+    runInDurableObject(tenant, (_object, { storage }) =>
+      ['memory', 'memory_version', 'memory_pending', 'memory_answer', 'memory_clean']
+        .map((table) => JSON.stringify(storage.sql.exec(`SELECT * FROM ${table}`).toArray()))
+        .join('\n'),
+    )
+
+  it('shows first, and then removes a text from every version, answer and write that waits', async () => {
+    const { tenant, memory, authority } = await newMemory()
+    const tell = (content: string, key: string) =>
+      memory.change(authority, { target: 'memory', operations: [add(content)], key })
+    await tell('Ann moved to Łódź in May.', '1')
+    await tell('Bo likes tea.', '2')
+    await memory.changeNow(authority, {
+      target: 'memory',
+      operations: [{ action: 'replace', oldText: 'May', content: 'Ann moved to Łódź in June.' }],
+    })
+    await tenant.settings.patch(authority, { memory: { write_approval: true } })
+    await tell('ann left łódź.', '3')
+    const words = 'łódź ANN'
+    const preview = await memory.forget(authority, { words, isPreview: true })
+    expect(preview).toEqual({
+      entries: [{ target: 'memory', text: 'Ann moved to Łódź in June.' }],
+      hidden: 0,
+      earlier: 2,
+    })
+    expect(await everything(tenant)).toContain('June')
+    expect(await memory.forget(authority, { words, isPreview: false })).toEqual(preview)
+    expect((await everything(tenant)).toLowerCase()).not.toContain('łódź')
+    expect(entriesOf(await memory.read(authority, 'memory'))).toEqual(['Bo likes tea.'])
+    expect((await memory.versions(authority, 'memory')).length).toBeGreaterThan(2)
+    expect(await memory.forget(authority, { words, isPreview: false })).toMatchObject({ entries: [], earlier: 0 })
+  })
+
+  it('by session takes what its agent stored', async () => {
+    const { memory, authority } = await newMemory()
+    for (const [content, sessionId] of [
+      ['One.', 'ses_1'],
+      ['Two.', 'ses_2'],
+    ] as const)
+      await memory.change(authority, { target: 'memory', operations: [add(content)], sessionId })
+    await memory.forget(authority, { sessionId: 'ses_1', isPreview: false })
+    expect(entriesOf(await memory.read(authority, 'memory'))).toEqual(['Two.'])
+  })
+
+  it("by person takes the profile and what was stored for that person, and shows nothing of another's profile", async () => {
+    const { memory, authority } = await newMemory()
+    const ann = person(authority, 'ann', ['chat', 'read', 'write'])
+    await memory.change(ann, { target: 'user', operations: [add('Is Ann.')] })
+    await memory.change(ann, { target: 'memory', operations: [add('Ann runs the shop.')] })
+    await memory.change(authority, { target: 'memory', operations: [add('Stays.')] })
+    await memory.change(authority, { target: 'user', operations: [add('The owner.')] })
+    const request = { person: 'person:c1:ann', isPreview: false }
+    for (const weak of [person(authority, 'bob', ['chat', 'read', 'write']), person(authority, 'eve', ['chat'])])
+      expect(await memory.forget(weak, request)).toBeUndefined()
+    const forgotten = await memory.forget(authority, request)
+    expect(forgotten).toEqual({
+      entries: [{ target: 'memory', text: 'Ann runs the shop.' }],
+      hidden: 1,
+      earlier: 0,
+    })
+    expect(entriesOf(await memory.read(ann, 'user'))).toEqual([])
+    expect(entriesOf(await memory.read(authority, 'memory'))).toEqual(['Stays.'])
+    expect(entriesOf(await memory.read(authority, 'user'))).toEqual(['The owner.'])
+    const own = await memory.forget(authority, { person: 'keys', isPreview: true })
+    expect(own?.entries.map(({ text }) => text)).toEqual(['Stays.', 'The owner.'])
+  })
+
+  it('with words that match nothing, or empty ones, changes nothing', async () => {
+    const { memory, authority } = await newMemory()
+    await memory.change(authority, { target: 'memory', operations: [add('Likes tea.')] })
+    for (const words of ['', '   ', 'coffee', '%', '.*'])
+      expect(await memory.forget(authority, { words, isPreview: false })).toMatchObject({ entries: [], earlier: 0 })
+    expect(await memory.versions(authority, 'memory')).toHaveLength(1)
   })
 })
