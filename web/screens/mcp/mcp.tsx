@@ -45,6 +45,7 @@ function health({ status, breaker, reason }: McpServer): string {
 
 function ServerCard({ server, onChange }: CardProps) {
   const { alias, url, status, reason, breaker, tool_count: tools, source, era, fetched_at: fetchedAt } = server
+  const { command = '', args = [] } = server
   const [isOpen, setOpen] = useState(place.value.id === alias)
   return (
     <li class="card" id={`mcp-${alias}`}>
@@ -56,7 +57,7 @@ function ServerCard({ server, onChange }: CardProps) {
         {breaker !== 'closed' && <span class="badge warn">{t('mcpResting')}</span>}
       </p>
       <p>
-        <code class="code-once">{url}</code>
+        <code class="code-once">{url ?? [command, ...args].join(' ')}</code>
       </p>
       {reason && (
         <p class="failure" dir="auto">

@@ -6,11 +6,13 @@ import { stateOf } from '#agent/mcp/breaker.ts'
 import { checkPublicAddress } from '#agent/policy/network/network-address.ts'
 import { clock } from '#durable/platform/clock.ts'
 import { sealForTenant } from '../secrets/tenant-seal.ts'
-import { clientSecretHeader, headerOwner } from './list-server.ts'
+import type { SecretOwner } from '#durable/platform/seal.ts'
+import { clientSecretHeader, headerOwner, variableOwner } from './list-server.ts'
 import {
   defaultConfig,
   type ElicitationConfig,
   elicitationOf,
+  programUrl,
   type OAuthClient,
   type SealedHeader,
   type ServerConfig,
@@ -31,6 +33,9 @@ export type ServerFields = {
         readonly scope?: string | undefined
       }
     | undefined
+  readonly command?: string | undefined
+  readonly args?: readonly string[] | undefined
+  readonly env?: Readonly<Record<string, string>> | undefined
   readonly enabled?: boolean | undefined
   readonly trusted?: boolean | undefined
   readonly tools?: ServerConfig['tools'] | undefined
@@ -48,7 +53,13 @@ export type Refusal = {
   readonly param: string
 }
 
-type ServerChangeContext = { readonly env: Env; readonly tenantId: string; readonly authority: Authority }
+type ServerChangeContext = {
+  readonly env: Env
+  readonly tenantId: string
+  readonly authority: Authority
+  /** A host of the deployment runs programs. */
+  readonly hasHost: boolean
+}
 
 const refusal = (code: Refusal['code'], param: string, message: string): { readonly refusal: Refusal } => ({
   refusal: {
@@ -65,10 +76,14 @@ export async function buildConfig(
   context: ServerChangeContext,
   stored?: StoredServer,
 ): Promise<{ readonly config: ServerConfig } | { readonly refusal: Refusal }> {
-  const refused = findRefusal(fields, stored) ?? findMissingScope(fields, context, stored)
+  const isProgram = (fields.transport ?? stored?.config.transport) === 'stdio'
+  const refused = isProgram
+    ? refuseProgram(fields, context, stored)
+    : (findRefusal(fields, stored) ?? findMissingScope(fields, context, stored))
   if (refused) return refused
+  if (isProgram) return buildProgram(fields, context, stored)
   const { token: _token, headers: _headers, oauth: _oauth, ...plain } = fields
-  const defined = Object.fromEntries(Object.entries(plain).filter(([, value]) => value !== undefined))
+  const defined = listDefined(plain)
   const known: ServerConfig = stored?.config ?? { ...defaultConfig, alias: fields.alias ?? '', url: '' }
   const { token, headers, oauth, ...before } = known
   const config = { ...before, ...defined, alias: known.alias }
@@ -78,6 +93,49 @@ export async function buildConfig(
   if (isMoved && oauth?.client_secret && !fields.oauth)
     return refusal('invalid_request', 'oauth', needed('oauth', true))
   return chooseCredentials({ ...config, auth: chooseAuth(fields, config.auth) }, { ...kept, ...given }, isMoved)
+}
+
+const listDefined = (fields: object): object =>
+  Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined))
+
+/** Variables that a change does not name stay. */
+async function buildProgram(
+  { env: given = {}, ...plain }: ServerFields,
+  { env, tenantId }: ServerChangeContext,
+  stored?: StoredServer,
+): Promise<{ readonly config: ServerConfig }> {
+  const known: ServerConfig = stored?.config ?? { ...defaultConfig, alias: plain.alias ?? '', url: '' }
+  const { alias } = known
+  const sealed: Record<string, SealedHeader> = { ...known.env }
+  for (const [name, value] of Object.entries(given))
+    sealed[name] = await sealValue(env, value, variableOwner(tenantId, alias, name))
+  return {
+    config: { ...known, ...listDefined(plain), alias, transport: 'stdio', url: programUrl(alias), env: sealed },
+  }
+}
+
+/** It runs where the commands of sessions run, so that only a person who may approve these adds or changes one. */
+function refuseProgram(
+  { alias, command, url, auth, token, headers, oauth, ...fields }: ServerFields,
+  { authority, hasHost }: ServerChangeContext,
+  stored?: StoredServer,
+) {
+  if (!hasHost)
+    return refusal(
+      'not_configured',
+      'transport',
+      'A server that is a program needs a host that runs programs: set SANDBOX_BACKEND. Or give the url of an HTTP server.',
+    )
+  if (stored && stored.config.transport !== 'stdio')
+    return refusal('invalid_request', 'transport', 'A server with an address does not become a program. Add a new one.')
+  if (stored === undefined && command === undefined)
+    return refusal('invalid_request', 'command', 'Give the command of the program.')
+  if (url !== undefined || auth !== undefined || token !== undefined || headers || oauth)
+    return refusal('invalid_request', 'env', 'A program has no address and no headers: give what it needs in env.')
+  const changesProgram = command !== undefined || fields.args !== undefined || fields.env !== undefined || fields.trusted
+  if (changesProgram && !hasScope(authority, 'approve'))
+    return refusal('insufficient_scope', 'command', 'To choose what runs on hosts, the key needs the scope approve.')
+  return undefined
 }
 
 /** A credential that is given says how it is used. */
@@ -111,13 +169,11 @@ const needed = (field: string, isMoved: boolean): string =>
 
 const reference = /\$\{\w+\}/
 
-function findRefusal({ url, transport }: ServerFields, stored?: StoredServer) {
-  if (transport === 'stdio')
-    return refusal(
-      'not_configured',
-      'transport',
-      'A server that is a program needs a host that runs it (SANDBOX_BACKEND), which is not supported yet. Give the url of an HTTP server.',
-    )
+function findRefusal({ url, transport, command, args, env }: ServerFields, stored?: StoredServer) {
+  if (stored?.config.transport === 'stdio' && transport !== undefined)
+    return refusal('invalid_request', 'transport', 'A program gets no address. Add a new server.')
+  if (command !== undefined || args || env)
+    return refusal('invalid_request', 'transport', 'A command is for a program: set transport to stdio.')
   if (stored === undefined && url === undefined) return refusal('invalid_request', 'url', 'Give the url of the server.')
   const blocked = url === undefined ? undefined : findBlocked(url)
   if (blocked !== undefined) return refusal('blocked_url', 'url', `This address cannot be used: ${blocked}.`)
@@ -148,15 +204,17 @@ const findBlocked = (url: string): string | undefined => {
   return checkPublicAddress(url, { ports: 'service' })
 }
 
+const sealValue = async (env: Env, value: string, owner: SecretOwner): Promise<SealedHeader> => ({
+  sealed: await sealForTenant(env, value, owner),
+  lastFour: value.length > 8 ? value.slice(-4) : '',
+  ...(reference.test(value) && { refers: true as const }),
+})
+
 async function sealHeaders(
   { url, token, headers, oauth }: { readonly url: string } & Pick<ServerFields, 'token' | 'headers' | 'oauth'>,
   { env, tenantId }: ServerChangeContext,
 ): Promise<Pick<ServerConfig, 'token' | 'headers' | 'oauth'>> {
-  const sealOne = async (header: string, value: string): Promise<SealedHeader> => ({
-    sealed: await sealForTenant(env, value, headerOwner(tenantId, url, header)),
-    lastFour: value.length > 8 ? value.slice(-4) : '',
-    ...(reference.test(value) && { refers: true as const }),
-  })
+  const sealOne = (header: string, value: string) => sealValue(env, value, headerOwner(tenantId, url, header))
   const named: Record<string, SealedHeader> = {}
   for (const [header, value] of Object.entries(headers ?? {})) named[header] = await sealOne(header, value)
   return {
@@ -193,13 +251,20 @@ export function renderRow({
   createdAt,
   updatedAt,
   plainHeaders,
+  plainEnv,
   toolCount = 0,
 }: StoredServer & { readonly toolCount?: number }) {
-  const { token, headers, oauth, ...plain } = config
+  const { token, headers, oauth, env, url, ...plain } = config
   const masked = Object.entries(headers ?? {}).map(([name, value]) => [name, mask(value)])
+  const variables = Object.entries(env ?? {}).map(([name, value]) => [name, mask(value)])
+  const hiddenVariables = Object.keys(plainEnv ?? {}).map((name) => [name, '****'])
   const hidden = Object.keys(plainHeaders ?? {}).map((name) => [name, '****'])
   return {
     ...plain,
+    url: config.transport === 'stdio' ? null : url,
+    ...((variables.length || hiddenVariables.length) && {
+      env: Object.fromEntries([...variables, ...hiddenVariables]) as Record<string, string>,
+    }),
     ...(token && { token: mask(token) }),
     ...renderClient(oauth),
     ...((masked.length || hidden.length) && {
