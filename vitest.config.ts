@@ -25,7 +25,9 @@ const everywhere = {
 const pure = {
   plugins: [bundledParts()],
   // Node has no such module. Parts of objects that tests use there extend its classes.
-  resolve: { alias: { 'cloudflare:workers': fileURLToPath(new URL('test/support/runtime-classes.ts', import.meta.url)) } },
+  resolve: {
+    alias: { 'cloudflare:workers': fileURLToPath(new URL('test/support/runtime-classes.ts', import.meta.url)) },
+  },
   test: {
     name: 'pure',
     isolate: false,

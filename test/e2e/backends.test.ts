@@ -92,12 +92,23 @@ describe.skipIf(!hasBubblewrap)('the http backend behind a session (needs bubble
       esac
     done`
     await owner.post('/api/secrets', { name: 'WORD', value: 'guten-tag-secret' })
-    const row = { alias: 'sh', transport: 'stdio', command: 'bash', args: ['-c', script], env: { GREETING: '${WORD}!' } }
+    const row = {
+      alias: 'sh',
+      transport: 'stdio',
+      command: 'bash',
+      args: ['-c', script],
+      env: { GREETING: '${WORD}!' },
+    }
     const weak = await owner.post('/api/keys', { name: 'weak', scopes: ['read', 'write'] })
     const refused = await createClient(server.url, weak.json.key).post('/api/mcp/servers', row)
     expect([refused.status, refused.json.error.code]).toEqual([403, 'insufficient_scope'])
     const added = await owner.post('/api/mcp/servers', row)
-    expect(added.json).toMatchObject({ transport: 'stdio', url: null, status: 'unavailable', env: { GREETING: '****RD}!' } })
+    expect(added.json).toMatchObject({
+      transport: 'stdio',
+      url: null,
+      status: 'unavailable',
+      env: { GREETING: '****' },
+    })
     expect(added.json.reason).toContain('SANDBOX_BACKEND')
     await owner.send('PATCH', '/api/settings', { body: { approvals: { mode: 'off' } } })
     const call = async (session: string, tool: string) => {
@@ -109,7 +120,11 @@ describe.skipIf(!hasBubblewrap)('the http backend behind a session (needs bubble
     expect(shown).toMatch(/! \/\S* nothing/)
     // Its value is masked in what the model reads.
     expect(shown).not.toContain('guten-tag-secret')
-    expect((await owner.get('/api/mcp/servers/sh')).json).toMatchObject({ status: 'ready', tool_count: 2, era: 'legacy' })
+    expect((await owner.get('/api/mcp/servers/sh')).json).toMatchObject({
+      status: 'ready',
+      tool_count: 2,
+      era: 'legacy',
+    })
     expect(await call(session, 'crash')).toContain('out of paper')
     expect(await call(session, 'look')).toContain('nothing')
     expect(await call(await owner.newSession(), 'look')).toContain('this is none')

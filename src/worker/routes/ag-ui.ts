@@ -27,7 +27,7 @@ const sessionNameOf = async (threadId: string): Promise<string> =>
 
 async function serve(call: RouteCall<unknown, z.infer<typeof inputSchema>>): Promise<Response> {
   const { env, tenant, authority, body } = call
-  const { readLastMessage } = await import('#agent/public-api/ag-ui.ts')
+  const { AgUiRenderer, readLastMessage, renderAgUiEvent } = await import('#agent/public-api/ag-ui.ts')
   const input = readLastMessage(body.messages)?.trim()
   if (!input) throw invalid('messages has no message of a person with a text.', 'messages')
   const { threadId, runId } = body
@@ -35,8 +35,13 @@ async function serve(call: RouteCall<unknown, z.infer<typeof inputSchema>>): Pro
   const { run_id: ownRunId, session_id: sessionId } = (await started.json()) as { run_id: string; session_id: string }
   const session = addressSession(env, tenant.id, sessionId)
   const events = await follow(session, { authority, runId: ownRunId, format: { as: 'events' } })
-  const { translateStream } = await import('./ag-ui-stream.ts')
-  const stream = translateStream(events.body, { threadId, runId })
+  const { translateStream } = await import('./event-translation.ts')
+  const renderer = new AgUiRenderer({ threadId, runId })
+  const stream = translateStream(events.body, {
+    begin: () => renderer.begin().map(renderAgUiEvent).join(''),
+    render: (event) => renderer.render(event).map(renderAgUiEvent).join(''),
+    end: () => renderer.breakOff().map(renderAgUiEvent).join(''),
+  })
   return new Response(stream, { headers: eventStreamHeaders })
 }
 

@@ -50,7 +50,9 @@ async function listenForScenarios() {
       let body = ''
       for await (const part of request) body += String(part)
       const { name, url, context } = JSON.parse(body) as { name: string; url: string; context: string }
-      const error = await play(() => playScenario({ name, url, context: JSON.parse(context) as JsonObject })).catch((reason: unknown) => reason)
+      const error = await play(() => playScenario({ name, url, context: JSON.parse(context) as JsonObject })).catch(
+        (reason: unknown) => reason,
+      )
       response.writeHead(error === undefined ? 200 : 500).end(error === undefined ? '' : String(error))
     })()
   })
@@ -62,7 +64,18 @@ async function listenForScenarios() {
 /** The status is 0 when all checks pass, except those of the file of expected failures, which must fail. */
 function run(role: string, revision: string, more: readonly string[]) {
   const expected = ['--expected-failures', join(folder, `expected-failures-${revision}.yml`)]
-  const child = spawn(process.execPath, [suite, role, '--requirements', revision, ...expected, '-o', results, '--timeout', '120000', ...more])
+  const child = spawn(process.execPath, [
+    suite,
+    role,
+    '--requirements',
+    revision,
+    ...expected,
+    '-o',
+    results,
+    '--timeout',
+    '120000',
+    ...more,
+  ])
   let said = ''
   child.stdout.on('data', (data: Buffer) => (said += data.toString()))
   child.stderr.on('data', (data: Buffer) => (said += data.toString()))
@@ -78,11 +91,15 @@ const listFailures = (said: string): readonly string[] => {
 }
 
 // `npm run chaos` plays the older revision too.
-it.each(isLong ? revisions : revisions.slice(0, 1))('our client does what %s requires', { timeout: 180_000 }, async (revision) => {
-  const command = `"${process.execPath}" "${join(folder, 'ask.mjs')}" ${player.url}`
-  const { status, said } = await run('client', revision, ['--command', command])
-  expect({ status, failed: listFailures(said) }).toEqual({ status: 0, failed: [] })
-})
+it.each(isLong ? revisions : revisions.slice(0, 1))(
+  'our client does what %s requires',
+  { timeout: 180_000 },
+  async (revision) => {
+    const command = `"${process.execPath}" "${join(folder, 'ask.mjs')}" ${player.url}`
+    const { status, said } = await run('client', revision, ['--command', command])
+    expect({ status, failed: listFailures(said) }).toEqual({ status: 0, failed: [] })
+  },
+)
 
 it.each(revisions)('our server does what %s requires', { timeout: 180_000 }, async (revision) => {
   const { status, said } = await run('server', revision, ['--url', fixture.url])

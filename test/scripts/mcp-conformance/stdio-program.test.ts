@@ -44,7 +44,14 @@ const jobs: Jobs = {
 let sessions = 0
 
 function open(program: Partial<StdioProgram>): McpEndpoint {
-  const whole = { alias: 'files', command: process.execPath, args: [], env: {}, sessionId: `s${++sessions}`, ...program }
+  const whole = {
+    alias: 'files',
+    command: process.execPath,
+    args: [],
+    env: {},
+    sessionId: `s${++sessions}`,
+    ...program,
+  }
   return {
     url: 'stdio:files',
     transport: 'http',

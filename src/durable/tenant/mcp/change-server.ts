@@ -132,7 +132,8 @@ function refuseProgram(
     return refusal('invalid_request', 'command', 'Give the command of the program.')
   if (url !== undefined || auth !== undefined || token !== undefined || headers || oauth)
     return refusal('invalid_request', 'env', 'A program has no address and no headers: give what it needs in env.')
-  const changesProgram = command !== undefined || fields.args !== undefined || fields.env !== undefined || fields.trusted
+  const changesProgram =
+    command !== undefined || fields.args !== undefined || fields.env !== undefined || fields.trusted
   if (changesProgram && !hasScope(authority, 'approve'))
     return refusal('insufficient_scope', 'command', 'To choose what runs on hosts, the key needs the scope approve.')
   return undefined

@@ -20,7 +20,14 @@ import { clock } from '#durable/platform/clock.ts'
 import { startDeadline, withTimeout } from '#durable/platform/timeout.ts'
 import { isOwnReset } from '#durable/platform/object-reset.ts'
 import { forgetSnapshot, type TenantSnapshot } from '../tenant-snapshot.ts'
-import { explainMissingScope, explainSignIn, type ProgramHost, refreshServer, type ServerAccess, withCredentials } from './list-server.ts'
+import {
+  explainMissingScope,
+  explainSignIn,
+  type ProgramHost,
+  refreshServer,
+  type ServerAccess,
+  withCredentials,
+} from './list-server.ts'
 import {
   answerLater,
   type McpEndpoint,
