@@ -117,7 +117,7 @@ describe.skipIf(!hasBubblewrap)('the http backend behind a session (needs bubble
     }
     const session = await owner.newSession({ settings: { terminal: { backend: 'http' } } })
     const shown = await call(session, 'look')
-    expect(shown).toMatch(/! \/\S* nothing/)
+    expect(shown).toMatch(/\*\*\* \/\S* nothing/)
     // Its value is masked in what the model reads.
     expect(shown).not.toContain('guten-tag-secret')
     expect((await owner.get('/api/mcp/servers/sh')).json).toMatchObject({

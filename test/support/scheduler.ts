@@ -1,5 +1,4 @@
-/** Gives Node the global `scheduler`, which workerd has. */
-
 import { scheduler } from 'node:timers/promises'
 
-Object.assign(globalThis, { scheduler })
+/** Gives Node the global `scheduler`, which workerd has. */
+export const provideScheduler = () => Object.assign(globalThis, { scheduler })

@@ -135,8 +135,13 @@ async function build(call: McpCall, fields: ServerFields, stored?: StoredServer)
   const { env, tenant, authority } = call
   if (fields.token !== undefined || fields.headers || fields.oauth?.client_secret || fields.env)
     requireEncryptionKey(env)
+  const context = { env, tenantId: tenant.id, authority }
+  if ((fields.transport ?? stored?.config.transport) === 'stdio') {
+    const { buildProgram } = await import('#durable/tenant/mcp/change-program.ts')
+    return buildProgram(fields, { ...context, hasHost: await runsPrograms(env) }, stored)
+  }
   const { buildConfig } = await import('#durable/tenant/mcp/change-server.ts')
-  return buildConfig(fields, { env, tenantId: tenant.id, authority, hasHost: await runsPrograms(env) }, stored)
+  return buildConfig(fields, context, stored)
 }
 
 async function runsPrograms(env: Env): Promise<boolean> {

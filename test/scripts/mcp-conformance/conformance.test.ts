@@ -16,7 +16,7 @@ import type { JsonObject } from '#agent/core/parse-json.ts'
 import { limitConcurrency } from '#backends/limit-concurrency.ts'
 import { isLong } from '../../support/long.ts'
 import { serveFixture } from './fixture-server.ts'
-import { playScenario } from './play-client.ts'
+import { playScenario, prepareClient } from './play-client.ts'
 
 const folder = dirname(fileURLToPath(import.meta.url))
 const suite = join(
@@ -30,6 +30,7 @@ let fixture: Awaited<ReturnType<typeof serveFixture>>
 
 beforeAll(async () => {
   results = mkdtempSync(join(tmpdir(), 'conformance-'))
+  await prepareClient()
   player = await listenForScenarios()
   fixture = await serveFixture()
 })

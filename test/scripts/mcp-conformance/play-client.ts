@@ -5,7 +5,7 @@
 
 import { DatabaseSync, type SQLInputValue } from 'node:sqlite'
 import { randomBytes, randomUUID } from 'node:crypto'
-import '../../support/scheduler.ts'
+import { provideScheduler } from '../../support/scheduler.ts'
 import { isJsonObject, type JsonObject } from '#agent/core/parse-json.ts'
 import type { Continuation, Elicitation } from '#agent/core/pending-request.ts'
 import { type Authority, systemAuthority } from '#agent/core/permission/authority.ts'
@@ -17,13 +17,19 @@ import { clientSecretHeader, headerOwner, refreshServer } from '#durable/tenant/
 import { endSignIn, OAuthRefusal, startSignIn } from '#durable/tenant/mcp/oauth/sign-in.ts'
 import { mcpOf, type StoredServer } from '#durable/tenant/mcp/server-row.ts'
 import { TenantMcp } from '#durable/tenant/mcp/tenant-mcp.ts'
-// Loaded on use elsewhere. The first scenario would wait for it until its time is over.
-import '#durable/tenant/mcp/servers.ts'
-import '#durable/tenant/mcp/unfinished-call.ts'
-import '#durable/tenant/mcp/oauth/refresh-grant.ts'
 import { loadMcpTools } from '#durable/tenant/mcp/tenant-tools.ts'
 import { StoredValues } from '#durable/tenant/stored-values.ts'
 import type { TenantSnapshot } from '#durable/tenant/tenant-snapshot.ts'
+
+/** Loads what is loaded on use elsewhere: the first scenario would wait for it until its time is over. */
+export async function prepareClient(): Promise<void> {
+  provideScheduler()
+  await Promise.all([
+    import('#durable/tenant/mcp/servers.ts'),
+    import('#durable/tenant/mcp/unfinished-call.ts'),
+    import('#durable/tenant/mcp/oauth/refresh-grant.ts'),
+  ])
+}
 
 export type Scenario = { readonly name: string; readonly url: string; readonly context: JsonObject }
 

@@ -3,12 +3,13 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { createRequire } from 'node:module'
 import { afterAll, describe, expect, it } from 'vitest'
-import '../../support/scheduler.ts'
+import { provideScheduler } from '../../support/scheduler.ts'
 import type { Jobs } from '#agent/core/backend.ts'
 import { type McpEndpoint, openPeer, request } from '#durable/tenant/mcp/mcp-client.ts'
 import { createProgramFetch, type StdioProgram } from '#durable/tenant/mcp/stdio-program.ts'
 
 const everything = createRequire(import.meta.url).resolve('@modelcontextprotocol/server-everything/dist/index.js')
+provideScheduler()
 const control = { timeoutMs: 30_000 }
 
 type Job = { readonly child: ChildProcess; output: string }

@@ -7,12 +7,11 @@ import { checkPublicAddress } from '#agent/policy/network/network-address.ts'
 import { clock } from '#durable/platform/clock.ts'
 import { sealForTenant } from '../secrets/tenant-seal.ts'
 import type { SecretOwner } from '#durable/platform/seal.ts'
-import { clientSecretHeader, headerOwner, variableOwner } from './list-server.ts'
+import { clientSecretHeader, headerOwner } from './list-server.ts'
 import {
   defaultConfig,
   type ElicitationConfig,
   elicitationOf,
-  programUrl,
   type OAuthClient,
   type SealedHeader,
   type ServerConfig,
@@ -53,15 +52,13 @@ export type Refusal = {
   readonly param: string
 }
 
-type ServerChangeContext = {
+export type ServerChangeContext = {
   readonly env: Env
   readonly tenantId: string
   readonly authority: Authority
-  /** A host of the deployment runs programs. */
-  readonly hasHost: boolean
 }
 
-const refusal = (code: Refusal['code'], param: string, message: string): { readonly refusal: Refusal } => ({
+export const refusal = (code: Refusal['code'], param: string, message: string): { readonly refusal: Refusal } => ({
   refusal: {
     status: code === 'insufficient_scope' || code === 'policy' ? 403 : code === 'not_configured' ? 501 : 400,
     code,
@@ -76,12 +73,8 @@ export async function buildConfig(
   context: ServerChangeContext,
   stored?: StoredServer,
 ): Promise<{ readonly config: ServerConfig } | { readonly refusal: Refusal }> {
-  const isProgram = (fields.transport ?? stored?.config.transport) === 'stdio'
-  const refused = isProgram
-    ? refuseProgram(fields, context, stored)
-    : (findRefusal(fields, stored) ?? findMissingScope(fields, context, stored))
+  const refused = findRefusal(fields, stored) ?? findMissingScope(fields, context, stored)
   if (refused) return refused
-  if (isProgram) return buildProgram(fields, context, stored)
   const { token: _token, headers: _headers, oauth: _oauth, ...plain } = fields
   const defined = listDefined(plain)
   const known: ServerConfig = stored?.config ?? { ...defaultConfig, alias: fields.alias ?? '', url: '' }
@@ -95,49 +88,8 @@ export async function buildConfig(
   return chooseCredentials({ ...config, auth: chooseAuth(fields, config.auth) }, { ...kept, ...given }, isMoved)
 }
 
-const listDefined = (fields: object): object =>
+export const listDefined = (fields: object): object =>
   Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined))
-
-/** Variables that a change does not name stay. */
-async function buildProgram(
-  { env: given = {}, ...plain }: ServerFields,
-  { env, tenantId }: ServerChangeContext,
-  stored?: StoredServer,
-): Promise<{ readonly config: ServerConfig }> {
-  const known: ServerConfig = stored?.config ?? { ...defaultConfig, alias: plain.alias ?? '', url: '' }
-  const { alias } = known
-  const sealed: Record<string, SealedHeader> = { ...known.env }
-  for (const [name, value] of Object.entries(given))
-    sealed[name] = await sealValue(env, value, variableOwner(tenantId, alias, name))
-  return {
-    config: { ...known, ...listDefined(plain), alias, transport: 'stdio', url: programUrl(alias), env: sealed },
-  }
-}
-
-/** It runs where the commands of sessions run, so that only a person who may approve these adds or changes one. */
-function refuseProgram(
-  { alias, command, url, auth, token, headers, oauth, ...fields }: ServerFields,
-  { authority, hasHost }: ServerChangeContext,
-  stored?: StoredServer,
-) {
-  if (!hasHost)
-    return refusal(
-      'not_configured',
-      'transport',
-      'A server that is a program needs a host that runs programs: set SANDBOX_BACKEND. Or give the url of an HTTP server.',
-    )
-  if (stored && stored.config.transport !== 'stdio')
-    return refusal('invalid_request', 'transport', 'A server with an address does not become a program. Add a new one.')
-  if (stored === undefined && command === undefined)
-    return refusal('invalid_request', 'command', 'Give the command of the program.')
-  if (url !== undefined || auth !== undefined || token !== undefined || headers || oauth)
-    return refusal('invalid_request', 'env', 'A program has no address and no headers: give what it needs in env.')
-  const changesProgram =
-    command !== undefined || fields.args !== undefined || fields.env !== undefined || fields.trusted
-  if (changesProgram && !hasScope(authority, 'approve'))
-    return refusal('insufficient_scope', 'command', 'To choose what runs on hosts, the key needs the scope approve.')
-  return undefined
-}
 
 /** A credential that is given says how it is used. */
 function chooseAuth({ auth, token, headers, oauth }: ServerFields, before: ServerConfig['auth']): ServerConfig['auth'] {
@@ -205,7 +157,7 @@ const findBlocked = (url: string): string | undefined => {
   return checkPublicAddress(url, { ports: 'service' })
 }
 
-const sealValue = async (env: Env, value: string, owner: SecretOwner): Promise<SealedHeader> => ({
+export const sealValue = async (env: Env, value: string, owner: SecretOwner): Promise<SealedHeader> => ({
   sealed: await sealForTenant(env, value, owner),
   lastFour: value.length > 8 ? value.slice(-4) : '',
   ...(reference.test(value) && { refers: true as const }),
@@ -245,6 +197,16 @@ const renderClient = (oauth: OAuthClient | undefined) =>
     },
   }
 
+const shownUrl = ({ transport, url }: ServerConfig): string | null => (transport === 'stdio' ? null : url)
+
+function renderEnvironment(env: ServerConfig['env'] = {}, plain: Readonly<Record<string, string>> = {}) {
+  const shown = Object.entries(env).map(([name, value]) => [name, mask(value)])
+  const hidden = Object.keys(plain).map((name) => [name, '****'])
+  return shown.length || hidden.length
+    ? { env: Object.fromEntries([...shown, ...hidden]) as Record<string, string> }
+    : undefined
+}
+
 export function renderRow({
   config,
   state,
@@ -255,17 +217,13 @@ export function renderRow({
   plainEnv,
   toolCount = 0,
 }: StoredServer & { readonly toolCount?: number }) {
-  const { token, headers, oauth, env, url, ...plain } = config
+  const { token, headers, oauth, env, ...plain } = config
   const masked = Object.entries(headers ?? {}).map(([name, value]) => [name, mask(value)])
-  const variables = Object.entries(env ?? {}).map(([name, value]) => [name, mask(value)])
-  const hiddenVariables = Object.keys(plainEnv ?? {}).map((name) => [name, '****'])
   const hidden = Object.keys(plainHeaders ?? {}).map((name) => [name, '****'])
   return {
     ...plain,
-    url: config.transport === 'stdio' ? null : url,
-    ...((variables.length || hiddenVariables.length) && {
-      env: Object.fromEntries([...variables, ...hiddenVariables]) as Record<string, string>,
-    }),
+    url: shownUrl(config),
+    ...renderEnvironment(env, plainEnv),
     ...(token && { token: mask(token) }),
     ...renderClient(oauth),
     ...((masked.length || hidden.length) && {

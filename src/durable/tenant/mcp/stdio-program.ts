@@ -29,6 +29,7 @@ const pageBytes = 1024 * 1024
 const maxJobBytes = 48 * 1024 * 1024
 const maxMessageBytes = 8 * 1024 * 1024
 const maxStarts = 50
+const maxSaidChars = 600
 const firstPollMs = 20
 const maxPollMs = 500
 /** From this pause on, an empty page of output is a reason to look whether the program still runs. */
@@ -49,7 +50,7 @@ const running = new BoundedMap<string, Running>(2_000)
 export function renderProgramScript({ command, args }: Pick<StdioProgram, 'command' | 'args'>): string {
   const line = [command, ...args].map(quote).join(' ')
   const script = `d=$(mktemp -d) && mkfifo "$d/in" || exit 1
-{ { ${line} <"$d/in" 2>&1 1>&3 | tail -c 600; } 3>&1; kill $$; } &
+{ { ${line} <"$d/in" 2>&1 1>&3 | tail -c ${maxSaidChars}; } 3>&1; kill $$; } &
 exec 4>"$d/in"
 rm -r "$d"
 trap '' PIPE
@@ -127,29 +128,64 @@ async function* readReplies(
   { signal, timeoutMs = defaultTimeoutMs }: GuardedRequest,
 ): AsyncGenerator<string> {
   const deadline = startDeadline(timeoutMs, signal)
-  let [from, rest, said, isEnded] = [job.next, '', '', false]
+  const output = new ProgramOutput(jobs, job)
   try {
-    for (let pause = firstPollMs; ; pause = Math.min(pause * 1.5, maxPollMs)) {
+    for (;;) {
       deadline.signal.throwIfAborted()
-      const { text, next } = await jobs.output(job.id, from, pageBytes)
-      from = next
-      job.next = Math.max(job.next, next)
-      const lines = (rest + text).split('\n')
-      rest = lines.pop() ?? ''
-      if (rest.length > maxMessageBytes) throw new McpFailure('transport', 'A message of the program is too large.')
-      for (const line of lines) {
-        const [message] = parseMessages(line)
-        if (!message) said = `${said}\n${line}`.slice(-600)
-        else yield line
-        if (message?.id === id && message?.method === undefined) return
+      for (const line of await output.read(deadline.signal)) {
+        yield line
+        if (isAnswer(line, id)) return
       }
-      if (text) pause = firstPollMs
-      else if (isEnded) throw new McpFailure('transport', `The program has ended: ${`${said}${rest}`.trim()}`)
-      else if (pause > suspiciousPollMs) isEnded = (await jobs.state(job.id)).at !== 'running'
-      if (!text && !isEnded) await clock.wait(pause, { signal: deadline.signal }).catch(() => undefined)
     }
   } finally {
     deadline.end()
+  }
+}
+
+const isAnswer = (line: string, id: RpcMessage['id']): boolean =>
+  parseMessages(line).some((message) => message.id === id && message.method === undefined)
+
+/** Reads the output of a job from where it was read last. */
+class ProgramOutput {
+  readonly #jobs: Jobs
+  readonly #job: Running
+  #from: number
+  /** The line that is not whole yet. */
+  #rest = ''
+  /** The last words that are no messages. */
+  #said = ''
+  #pauseMs = firstPollMs
+  #hasEnded = false
+
+  constructor(jobs: Jobs, job: Running) {
+    this.#jobs = jobs
+    this.#job = job
+    this.#from = job.next
+  }
+
+  /** The messages that have arrived. Waits a while when there is nothing new, and throws when nothing can come. */
+  async read(signal: AbortSignal): Promise<readonly string[]> {
+    const { text, next } = await this.#jobs.output(this.#job.id, this.#from, pageBytes)
+    this.#from = next
+    this.#job.next = Math.max(this.#job.next, next)
+    if (text) return this.#split(text)
+    if (this.#hasEnded) throw new McpFailure('transport', `The program has ended: ${this.#said}${this.#rest}`.trim())
+    // One more page is read after the end, because the last words may have come between both requests.
+    if (this.#pauseMs > suspiciousPollMs) this.#hasEnded = (await this.#jobs.state(this.#job.id)).at !== 'running'
+    if (!this.#hasEnded) await clock.wait(this.#pauseMs, { signal }).catch(() => undefined)
+    this.#pauseMs = Math.min(this.#pauseMs * 1.5, maxPollMs)
+    return []
+  }
+
+  #split(text: string): readonly string[] {
+    this.#pauseMs = firstPollMs
+    const lines = (this.#rest + text).split('\n')
+    this.#rest = lines.pop() ?? ''
+    if (this.#rest.length > maxMessageBytes) throw new McpFailure('transport', 'A message of the program is too large.')
+    const isMessage = (line: string) => parseMessages(line).length > 0
+    const others = lines.filter((line) => !isMessage(line))
+    this.#said = [this.#said, ...others].join('\n').trimStart().slice(-maxSaidChars)
+    return lines.filter(isMessage)
   }
 }
 

@@ -21,6 +21,17 @@ const message = {
 const taskShape = z.looseObject({})
 const sending = z.looseObject({ message: z.looseObject({}) })
 
+const createCardRoute = (): OpenRoute => ({
+  method: 'get',
+  path: cardPath,
+  id: 'getAgentCard',
+  scope: null,
+  tag,
+  summary: 'The card of the agent, for other agents (A2A)',
+  responses: ok('The card', z.looseObject({})),
+  mount: (app) => void app.get(cardPath, (web) => Response.json(createCard(publicOrigin(web.env, web.req.url)))),
+})
+
 /** `list`: the routes of the API, which exist after this. */
 export function createA2aRoutes(list: () => readonly ApiRoute[]): readonly OpenRoute[] {
   const define = (definition: Omit<OpenRoute, 'scope' | 'tag' | 'mount'>): OpenRoute => ({
@@ -33,16 +44,7 @@ export function createA2aRoutes(list: () => readonly ApiRoute[]): readonly OpenR
       ),
   })
   return [
-    {
-      method: 'get',
-      path: cardPath,
-      id: 'getAgentCard',
-      scope: null,
-      tag,
-      summary: 'The card of the agent, for other agents (A2A)',
-      responses: ok('The card', z.looseObject({})),
-      mount: (app) => void app.get(cardPath, (web) => Response.json(createCard(publicOrigin(web.env, web.req.url)))),
-    },
+    createCardRoute(),
     define({
       method: 'post',
       path: '/a2a',

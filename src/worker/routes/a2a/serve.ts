@@ -87,18 +87,13 @@ const olderNames: Readonly<Record<string, string>> = {
 }
 
 export async function serveA2a(request: A2aRequest): Promise<Response> {
-  const { web, text, isRpc } = request
+  const { text, isRpc } = request
   const body = text.trim() ? parseJson(text) : {}
   const id = isRpc && isJsonObject(body) ? (body['id'] ?? null) : null
+  const wrap = (value: JsonObject): JsonObject => (isRpc ? { jsonrpc: '2.0', id, result: value } : value)
   try {
     if (!isJsonObject(body)) throw errors.parse()
-    const { method, params } = isRpc ? readRpc(body) : readPath(web, body)
-    const version = chooseVersion(web.req.header('a2a-version'), method)
-    const name = Object.hasOwn(olderNames, method) ? (olderNames[method] ?? '') : method
-    const run = Object.hasOwn(methods, name) ? methods[name] : undefined
-    if (!run) throw /Push|pushNotification/.test(name) ? errors.noPush() : errors.method(name)
-    const wrap = (value: JsonObject): JsonObject => (isRpc ? { jsonrpc: '2.0', id, result: value } : value)
-    const answer = await run({ call: openApi(request.routes, operations, request), version, wrap }, params)
+    const answer = await answerRequest(request, body, wrap)
     if (answer instanceof ReadableStream) return new Response(answer, { headers: eventStreamHeaders })
     return Response.json(wrap(answer))
   } catch (error) {
@@ -109,23 +104,38 @@ export async function serveA2a(request: A2aRequest): Promise<Response> {
   }
 }
 
+function answerRequest(request: A2aRequest, body: JsonObject, wrap: Server['wrap']): Promise<Answer> {
+  const { web, routes, isRpc } = request
+  const { method, params } = isRpc ? readRpc(body) : readPath(web, body)
+  const version = chooseVersion(web.req.header('a2a-version'), method)
+  const name = Object.hasOwn(olderNames, method) ? (olderNames[method] ?? '') : method
+  const run = Object.hasOwn(methods, name) ? methods[name] : undefined
+  if (!run) throw /Push|pushNotification/.test(name) ? errors.noPush() : errors.method(name)
+  return run({ call: openApi(routes, operations, request), version, wrap }, params)
+}
+
 function readRpc({ jsonrpc, method, params = {} }: JsonObject) {
   if (jsonrpc !== '2.0' || typeof method !== 'string') throw new A2aError(-32_600, 'Send one JSON-RPC 2.0 request.')
   if (!isJsonObject(params)) throw errors.invalid('params must be an object.')
   return { method, params }
 }
 
+/** By the method of HTTP and the action that the path names. */
+const pathMethods: Readonly<Record<string, string>> = {
+  'POST message:send': 'SendMessage',
+  'POST message:stream': 'SendStreamingMessage',
+  'GET ': 'GetTask',
+  'GET subscribe': 'SubscribeToTask',
+  'POST cancel': 'CancelTask',
+}
+
 function readPath({ req }: RequestContext, body: JsonObject) {
   const sending = req.param('action')
-  if (sending === 'message:send') return { method: 'SendMessage', params: body }
-  if (sending === 'message:stream') return { method: 'SendStreamingMessage', params: body }
-  if (sending !== undefined) throw errors.method(sending)
-  const [, id = '', action] = /^(.*?)(?::(subscribe|cancel))?$/.exec(req.param('id') ?? '') ?? []
-  const wanted = req.method === 'POST' ? 'cancel' : 'subscribe'
-  if (action !== undefined && action !== wanted) throw errors.method(action)
-  if (req.method === 'POST' && action === undefined) throw errors.method('of this path')
-  const method = action === undefined ? 'GetTask' : action === 'cancel' ? 'CancelTask' : 'SubscribeToTask'
-  return { method, params: { id } }
+  const [, id = '', named = ''] = /^(.*?)(?::(subscribe|cancel))?$/.exec(req.param('id') ?? '') ?? []
+  const action = sending ?? named
+  const method = pathMethods[`${req.method} ${action}`]
+  if (method === undefined) throw errors.method(action || 'of this path')
+  return { method, params: sending === undefined ? { id } : body }
 }
 
 /** Without the header a client is older than it. A method of one version alone says which it is. */
