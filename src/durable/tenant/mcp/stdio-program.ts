@@ -128,17 +128,24 @@ async function* readReplies(
   { signal, timeoutMs = defaultTimeoutMs }: GuardedRequest,
 ): AsyncGenerator<string> {
   const deadline = startDeadline(timeoutMs, signal)
-  const output = new ProgramOutput(jobs, job)
   try {
-    for (;;) {
-      deadline.signal.throwIfAborted()
-      for (const line of await output.read(deadline.signal)) {
-        yield line
-        if (isAnswer(line, id)) return
-      }
-    }
+    yield* readUntilAnswer(new ProgramOutput(jobs, job), id, deadline.signal)
   } finally {
     deadline.end()
+  }
+}
+
+async function* readUntilAnswer(
+  output: ProgramOutput,
+  id: RpcMessage['id'],
+  signal: AbortSignal,
+): AsyncGenerator<string> {
+  for (;;) {
+    signal.throwIfAborted()
+    for (const line of await output.read(signal)) {
+      yield line
+      if (isAnswer(line, id)) return
+    }
   }
 }
 
