@@ -55,6 +55,48 @@ describe('a thread of AG-UI', () => {
     expect(seen.at(-1)).toBe('RUN_FINISHED')
   })
 
+  it('is interrupted by a question, and goes on with the answer', async () => {
+    const { key } = await open([
+      calls({ id: 'q1', name: 'clarify', input: { question: 'Which colour?' } }),
+      says('Blue.'),
+    ])
+    const agent = connect(key, `thread-${crypto.randomUUID()}`)
+    await ask(agent, 'Paint it.')
+    const [interrupt] = agent.pendingInterrupts
+    expect(interrupt).toMatchObject({ reason: 'question', message: 'Which colour?', toolCallId: 'q1' })
+    const id = interrupt?.id ?? ''
+    const strange = { interruptId: 'question:1:nothing', status: 'resolved', payload: 'x' }
+    const body = { threadId: agent.threadId, runId: 'r', messages: [{ role: 'user', content: 'x' }], resume: [strange] }
+    expect((await call('POST', '/ag-ui', { key, body })).status).toBe(404)
+    const other = await open([])
+    const stolen = { ...body, resume: [{ ...strange, interruptId: id }] }
+    expect((await call('POST', '/ag-ui', { key: other.key, body: stolen })).status).toBe(404)
+    const resume = [{ interruptId: id, status: 'resolved' as const, payload: { answer: 'blue' } }]
+    const { newMessages } = await agent.runAgent({ resume })
+    expect(newMessages.filter(({ role }) => role === 'assistant').at(-1)).toMatchObject({ content: 'Blue.' })
+    expect(JSON.stringify(newMessages)).not.toContain('Which colour?')
+    expect(agent.pendingInterrupts).toEqual([])
+    expect((await call('POST', '/ag-ui', { key, body: { ...body, resume } })).status).toBe(409)
+  })
+
+  it('is interrupted by an approval, which needs its scope', async () => {
+    const { id: tenant, key } = await open([
+      calls({ id: 'c1', name: 'terminal', input: { command: 'rm -rf ./all' } }),
+      says('Left alone.'),
+    ])
+    await call('PATCH', '/api/settings', { key, body: { approvals: { mode: 'manual' } } })
+    const thread = `thread-${crypto.randomUUID()}`
+    const agent = connect(key, thread)
+    await ask(agent, 'Clean up.')
+    const [interrupt] = agent.pendingInterrupts
+    expect(interrupt).toMatchObject({ reason: 'approval', toolCallId: 'c1' })
+    const resume = [{ interruptId: interrupt?.id ?? '', status: 'cancelled' as const }]
+    const body = { threadId: thread, runId: 'r', messages: [{ role: 'user', content: 'x' }], resume }
+    expect((await call('POST', '/ag-ui', { key: await newKey(tenant, ['chat']), body })).status).toBe(403)
+    const { newMessages } = await agent.runAgent({ resume })
+    expect(newMessages.at(-1)).toMatchObject({ content: 'Left alone.' })
+  })
+
   it('tells that a run has failed', async () => {
     const { key } = await open([fails(401, 'no key'), fails(401, 'no key')])
     const response = await request('POST', '/ag-ui', {
