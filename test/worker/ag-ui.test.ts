@@ -63,7 +63,7 @@ describe('a thread of AG-UI', () => {
     const agent = connect(key, `thread-${crypto.randomUUID()}`)
     await ask(agent, 'Paint it.')
     const [interrupt] = agent.pendingInterrupts
-    expect(interrupt).toMatchObject({ reason: 'question', message: 'Which colour?', toolCallId: 'q1' })
+    expect(interrupt).toMatchObject({ reason: 'question', message: 'Which colour?' })
     const id = interrupt?.id ?? ''
     const strange = { interruptId: 'question:1:nothing', status: 'resolved', payload: 'x' }
     const body = { threadId: agent.threadId, runId: 'r', messages: [{ role: 'user', content: 'x' }], resume: [strange] }

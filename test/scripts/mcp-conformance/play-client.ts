@@ -5,7 +5,7 @@
 
 import { DatabaseSync, type SQLInputValue } from 'node:sqlite'
 import { randomBytes, randomUUID } from 'node:crypto'
-import { provideScheduler } from '../../support/scheduler.ts'
+import { provideScheduler } from './scheduler.ts'
 import { isJsonObject, type JsonObject } from '#agent/core/parse-json.ts'
 import type { Continuation, Elicitation } from '#agent/core/pending-request.ts'
 import { type Authority, systemAuthority } from '#agent/core/permission/authority.ts'

@@ -3,7 +3,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { createRequire } from 'node:module'
 import { afterAll, describe, expect, it } from 'vitest'
-import { provideScheduler } from '../../support/scheduler.ts'
+import { provideScheduler } from './scheduler.ts'
 import type { Jobs } from '#agent/core/backend.ts'
 import { type McpEndpoint, openPeer, request } from '#durable/tenant/mcp/mcp-client.ts'
 import { createProgramFetch, type StdioProgram } from '#durable/tenant/mcp/stdio-program.ts'

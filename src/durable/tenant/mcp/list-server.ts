@@ -1,6 +1,6 @@
 /** Connects to an MCP server, lists its tools, and reports what was found in words. */
 
-import type { Jobs } from '#agent/core/backend.ts'
+import type { ExecutionBackend, Jobs } from '#agent/core/backend.ts'
 import type { JsonObject } from '#agent/core/parse-json.ts'
 import { maxPages, maxTools, readListedTool, renderForHash } from '#agent/mcp/listed-tool.ts'
 import type { ListedTool } from '#agent/mcp/tool-texts.ts'
@@ -42,8 +42,15 @@ export type ServerAccess = {
   readonly host?: ProgramHost | undefined
 }
 
-/** The jobs of a session's host. Undefined: it runs no programs. */
-export type ProgramHost = { readonly jobs: Jobs | undefined; readonly sessionId: string }
+/** The host of a session. */
+export type ProgramHost = {
+  readonly backend: Pick<ExecutionBackend, 'kind' | 'jobs'> | undefined
+  readonly sessionId: string
+}
+
+/** Undefined: the host runs no programs. The jobs of the virtual shell are commands of its own. */
+export const programJobs = ({ backend }: ProgramHost): Jobs | undefined =>
+  backend?.kind === 'virtual' ? undefined : backend?.jobs
 
 const ownAuthority = (tenantId: string) => systemAuthority(tenantId, { kind: 'job', id: 'mcp' })
 const ignoreEnd = (work: Promise<unknown>): void => void work.catch(() => undefined)
@@ -75,11 +82,12 @@ export async function openEndpoint(
 /** A call without a host says nothing about the program, so it is no failure of the server. */
 async function openProgram(server: StoredServer, access: ServerAccess): Promise<McpEndpoint> {
   const { url, alias, command = '', args = [] } = server.config
-  const { jobs, sessionId = '' } = access.host ?? {}
+  const { host } = access
+  const jobs = host && programJobs(host)
   if (!jobs) throw new McpFailure('rpc', needsHost(alias))
   const { createProgramFetch } = await import('./stdio-program.ts')
   const env = server.plainEnv ?? (await openEnvironment(server, access))
-  const guardedFetch = createProgramFetch(jobs, { alias, command, args, env, sessionId })
+  const guardedFetch = createProgramFetch(jobs, { alias, command, args, env, sessionId: host.sessionId })
   return { url, transport: 'http', headers: {}, isTrustedAddress: false, guardedFetch }
 }
 
@@ -190,7 +198,7 @@ const defaultTtlMs = 3_600_000
 /** Never throws for a server that cannot be used: the reason is the result. */
 export async function listServer(server: StoredServer, access: ServerAccess, timeoutMs: number): Promise<Listing> {
   const { config, state } = server
-  if (config.transport === 'stdio' && !access.host?.jobs)
+  if (config.transport === 'stdio' && !(access.host && programJobs(access.host)))
     return { ms: 0, state: { ...state, ...(state.fetchedAt === undefined && { reason: needsHost(config.alias) }) } }
   const begun = clock.now()
   const ends = begun + timeoutMs

@@ -24,6 +24,7 @@ import {
   explainMissingScope,
   explainSignIn,
   type ProgramHost,
+  programJobs,
   refreshServer,
   type ServerAccess,
   withCredentials,
@@ -90,7 +91,7 @@ const programListingMs = 60_000
 const createProgramListing =
   (env: Env, tenantId: string, programs: readonly CatalogueServer[]): NonNullable<McpTools['listPrograms']> =>
   (host) => {
-    const expired = host.jobs ? programs.filter(isExpired) : []
+    const expired = programJobs(host) ? programs.filter(isExpired) : []
     if (!expired.length) return undefined
     const list = async () => {
       const opened = await Promise.all(
@@ -245,7 +246,7 @@ async function callServer(
   if (!opened || refusal) return failedCall(refusal ?? 'The server was removed.')
   const report = (failure?: string) => stub.report(ownAuthority(tenantId), alias, failure)
   try {
-    const host = { jobs: context.backend?.jobs, sessionId: context.sessionId }
+    const host = { backend: context.backend, sessionId: context.sessionId }
     const access = { env, tenantId, secrets: opened.secrets, host }
     const answered = await exchangeMore({ opened, access, link, context, call })
     const { breaker, status } = opened.server.state
