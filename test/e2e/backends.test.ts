@@ -129,6 +129,8 @@ describe.skipIf(!hasBubblewrap)('the http backend behind a session (needs bubble
     expect(await call(session, 'look')).toContain('nothing')
     expect(await call(await owner.newSession(), 'look')).toContain('this is none')
     expect((await owner.send('DELETE', '/api/mcp/servers/sh')).status).toBe(204)
+    // Its program ends with the workspace.
+    expect((await owner.send('DELETE', `/api/sessions/${session}`)).status).toBeLessThan(300)
   }, 120_000)
 
   it('gives processes a number, a terminal and an input that ends; what is built there is run', async () => {

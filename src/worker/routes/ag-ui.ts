@@ -9,7 +9,7 @@ import { requireScope } from '../auth.ts'
 import { AppError, invalid, notFound } from '../errors.ts'
 import { eventStreamHeaders } from '../headers.ts'
 import { type RouteCall, route } from '../route.ts'
-import { addressSession, splitRequestId } from '../sessions.ts'
+import { addressSession, requireFound, splitRequestId } from '../sessions.ts'
 import { follow } from '../submit.ts'
 import { decideApproval, decisionSchema } from './approvals.ts'
 import { startRun } from './v1/runs.ts'
@@ -96,6 +96,7 @@ async function resumeRun(call: AgUiCall, entries: readonly JsonObject[]): Promis
   const isOwn = sessionId === (await sessionNameOf(threadId))
   if (runId === undefined || !isOwn || answers.some((answer) => !answer.id.startsWith(`${sessionId}.${runId}.`)))
     throw notFound()
+  requireFound((await addressSession(call.env, call.tenant.id, sessionId).runs.get(call.authority, runId)) ?? undefined)
   for (const answer of answers) await handOver(call, answer)
   return streamRun(call, { sessionId, runId, after, names: { threadId, runId: ownName } })
 }
