@@ -74,26 +74,28 @@ describe('a thread of AG-UI', () => {
     const resume = [{ interruptId: id, status: 'resolved' as const, payload: { answer: 'blue' } }]
     const { newMessages } = await agent.runAgent({ resume })
     expect(newMessages.filter(({ role }) => role === 'assistant').at(-1)).toMatchObject({ content: 'Blue.' })
-    expect(JSON.stringify(newMessages)).not.toContain('Which colour?')
+    // The call that asked was shown before.
+    expect(newMessages.flatMap((message) => ('toolCalls' in message ? (message.toolCalls ?? []) : []))).toEqual([])
     expect(agent.pendingInterrupts).toEqual([])
     expect((await call('POST', '/ag-ui', { key, body: { ...body, resume } })).status).toBe(409)
   })
 
   it('is interrupted by an approval, which needs its scope', async () => {
-    const { id: tenant, key } = await open([
-      calls({ id: 'c1', name: 'terminal', input: { command: 'rm -rf ./all' } }),
-      says('Left alone.'),
-    ])
+    const command = calls({ id: 'c1', name: 'terminal', input: { command: 'rm -rf ./all' } })
+    const { id, key } = await open([command, command, says('Left alone.')])
     await call('PATCH', '/api/settings', { key, body: { approvals: { mode: 'manual' } } })
-    const thread = `thread-${crypto.randomUUID()}`
-    const agent = connect(key, thread)
-    await ask(agent, 'Clean up.')
-    const [interrupt] = agent.pendingInterrupts
-    expect(interrupt).toMatchObject({ reason: 'approval', toolCallId: 'c1' })
-    const resume = [{ interruptId: interrupt?.id ?? '', status: 'cancelled' as const }]
-    const body = { threadId: thread, runId: 'r', messages: [{ role: 'user', content: 'x' }], resume }
-    expect((await call('POST', '/ag-ui', { key: await newKey(tenant, ['chat']), body })).status).toBe(403)
-    const { newMessages } = await agent.runAgent({ resume })
+    const stop = async (agent: HttpAgent) => {
+      await ask(agent, 'Clean up.')
+      expect(agent.pendingInterrupts).toMatchObject([{ reason: 'approval', toolCallId: 'c1' }])
+      return [{ interruptId: agent.pendingInterrupts[0]?.id ?? '', status: 'cancelled' as const }]
+    }
+    const weakKey = await newKey(id, ['chat'])
+    const weak = connect(weakKey, `thread-${crypto.randomUUID()}`)
+    const body = { threadId: weak.threadId, runId: 'r', messages: [{ role: 'user', content: 'x' }] }
+    const refused = await call('POST', '/ag-ui', { key: weakKey, body: { ...body, resume: await stop(weak) } })
+    expect(refused.status).toBe(403)
+    const agent = connect(key, `thread-${crypto.randomUUID()}`)
+    const { newMessages } = await agent.runAgent({ resume: await stop(agent) })
     expect(newMessages.at(-1)).toMatchObject({ content: 'Left alone.' })
   })
 
