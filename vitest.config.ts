@@ -1,5 +1,6 @@
 // Configures three kinds of tests: `pure` in Node, `workerd` and `isolated` inside the runtime, `e2e` against a server
 // started as users start it. `npx vitest run --project pure` runs one kind, `npx vitest run FILE` one file.
+import { fileURLToPath } from 'node:url'
 import { cloudflareTest, readD1Migrations } from '@cloudflare/vitest-plugin'
 import { defineConfig, type UserWorkspaceConfig } from 'vitest/config'
 import { bundledParts } from './test/support/bundled-parts.ts'
@@ -23,6 +24,10 @@ const everywhere = {
 
 const pure = {
   plugins: [bundledParts()],
+  // Node has no such module. Parts of objects that tests use there extend its classes.
+  resolve: {
+    alias: { 'cloudflare:workers': fileURLToPath(new URL('test/support/runtime-classes.ts', import.meta.url)) },
+  },
   test: {
     name: 'pure',
     isolate: false,

@@ -3,6 +3,7 @@
 import { fetchTenantSnapshot } from '#durable/tenant/tenant-snapshot.ts'
 import { AppError, renderError } from './errors.ts'
 import type { App, OpenRoute, ApiRoute, RequestContext } from './route.ts'
+import { createA2aRoutes } from './routes/a2a/a2a.ts'
 import { adminRoutes } from './routes/admin.ts'
 import { shardRoutes } from './routes/shards.ts'
 import { backupRoutes } from './routes/backup.ts'
@@ -136,6 +137,7 @@ export const openRoutes: readonly OpenRoute[] = [
   ...linkedFileRoutes,
   ...sharedPageRoutes,
   ...createMcpServerRoutes(() => routes),
+  ...createA2aRoutes(() => routes),
   ...mcpOAuthRoutes,
   ...oauthServerRoutes,
   ...livenessRoutes,

@@ -77,6 +77,62 @@ describe.skipIf(!hasBubblewrap)('the http backend behind a session (needs bubble
     expect((await owner.get(`/api/sessions/${session}/files/a.txt`)).text).toBe('second\n')
   })
 
+  it('runs MCP servers that are programs, with their variables and what settings grant alone', async () => {
+    const owner = createClient(server.url, server.key)
+    const answer = (result: string) => `printf '{"jsonrpc":"2.0","id":%s,"result":${result}}\\n' "$id"`
+    const script = `while IFS= read -r line; do
+      id=$(sed -n 's/.*"id":\\([0-9]*\\).*/\\1/p' <<< "$line")
+      case $line in
+        *'"initialize"'*) ${answer('{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"sh","version":"1"}}')};;
+        *'"tools/list"'*) ${answer('{"tools":[{"name":"look","inputSchema":{"type":"object"}},{"name":"crash","inputSchema":{"type":"object"}}]}')};;
+        *'"crash"'*) echo 'out of paper' >&2; exit 3;;
+        *'"tools/call"'*) text="$GREETING $(pwd) \${SANDBOX_HTTP_TOKEN:-nothing}"
+          printf '{"jsonrpc":"2.0","id":%s,"result":{"content":[{"type":"text","text":"%s"}]}}\\n' "$id" "$text";;
+        *) [ -z "$id" ] || printf '{"jsonrpc":"2.0","id":%s,"error":{"code":-32601,"message":"no"}}\\n' "$id";;
+      esac
+    done`
+    await owner.post('/api/secrets', { name: 'WORD', value: 'guten-tag-secret' })
+    const row = {
+      alias: 'sh',
+      transport: 'stdio',
+      command: 'bash',
+      args: ['-c', script],
+      env: { GREETING: '${WORD}!' },
+    }
+    const weak = await owner.post('/api/keys', { name: 'weak', scopes: ['read', 'write'] })
+    const refused = await createClient(server.url, weak.json.key).post('/api/mcp/servers', row)
+    expect([refused.status, refused.json.error.code]).toEqual([403, 'insufficient_scope'])
+    const added = await owner.post('/api/mcp/servers', row)
+    expect(added.json).toMatchObject({
+      transport: 'stdio',
+      url: null,
+      status: 'unavailable',
+      env: { GREETING: '****' },
+    })
+    expect(added.json.reason).toContain('SANDBOX_BACKEND')
+    await owner.send('PATCH', '/api/settings', { body: { approvals: { mode: 'off' } } })
+    const call = async (session: string, tool: string) => {
+      await owner.chat(session, `[[call mcp__sh__${tool} {} then say ok]]`)
+      return (await owner.messages(session)).findLast(({ role }) => role === 'tool')?.content ?? ''
+    }
+    const session = await owner.newSession({ settings: { terminal: { backend: 'http' } } })
+    const shown = await call(session, 'look')
+    expect(shown).toMatch(/\*\*\* \/\S* nothing/)
+    // Its value is masked in what the model reads.
+    expect(shown).not.toContain('guten-tag-secret')
+    expect((await owner.get('/api/mcp/servers/sh')).json).toMatchObject({
+      status: 'ready',
+      tool_count: 2,
+      era: 'legacy',
+    })
+    expect(await call(session, 'crash')).toContain('out of paper')
+    expect(await call(session, 'look')).toContain('nothing')
+    expect(await call(await owner.newSession(), 'look')).toContain('this is none')
+    expect((await owner.send('DELETE', '/api/mcp/servers/sh')).status).toBe(204)
+    // Its program ends with the workspace.
+    expect((await owner.send('DELETE', `/api/sessions/${session}`)).status).toBeLessThan(300)
+  }, 120_000)
+
   it('gives processes a number, a terminal and an input that ends; what is built there is run', async () => {
     const owner = createClient(server.url, server.key)
     const session = await owner.newSession({ settings: { terminal: { backend: 'http' } } })

@@ -55,6 +55,50 @@ describe('a thread of AG-UI', () => {
     expect(seen.at(-1)).toBe('RUN_FINISHED')
   })
 
+  it('is interrupted by a question, and goes on with the answer', async () => {
+    const { key } = await open([
+      calls({ id: 'q1', name: 'clarify', input: { question: 'Which colour?' } }),
+      says('Blue.'),
+    ])
+    const agent = connect(key, `thread-${crypto.randomUUID()}`)
+    await ask(agent, 'Paint it.')
+    const [interrupt] = agent.pendingInterrupts
+    expect(interrupt).toMatchObject({ reason: 'question', message: 'Which colour?' })
+    const id = interrupt?.id ?? ''
+    const strange = { interruptId: 'question:1:nothing', status: 'resolved', payload: 'x' }
+    const body = { threadId: agent.threadId, runId: 'r', messages: [{ role: 'user', content: 'x' }], resume: [strange] }
+    expect((await call('POST', '/ag-ui', { key, body })).status).toBe(404)
+    const other = await open([])
+    const stolen = { ...body, resume: [{ ...strange, interruptId: id }] }
+    expect((await call('POST', '/ag-ui', { key: other.key, body: stolen })).status).toBe(404)
+    const resume = [{ interruptId: id, status: 'resolved' as const, payload: { answer: 'blue' } }]
+    const { newMessages } = await agent.runAgent({ resume })
+    expect(newMessages.filter(({ role }) => role === 'assistant').at(-1)).toMatchObject({ content: 'Blue.' })
+    // The call that asked was shown before.
+    expect(newMessages.flatMap((message) => ('toolCalls' in message ? (message.toolCalls ?? []) : []))).toEqual([])
+    expect(agent.pendingInterrupts).toEqual([])
+    expect((await call('POST', '/ag-ui', { key, body: { ...body, resume } })).status).toBe(409)
+  })
+
+  it('is interrupted by an approval, which needs its scope', async () => {
+    const command = calls({ id: 'c1', name: 'terminal', input: { command: 'rm -rf ./all' } })
+    const { id, key } = await open([command, command, says('Left alone.')])
+    await call('PATCH', '/api/settings', { key, body: { approvals: { mode: 'manual' } } })
+    const stop = async (agent: HttpAgent) => {
+      await ask(agent, 'Clean up.')
+      expect(agent.pendingInterrupts).toMatchObject([{ reason: 'approval', toolCallId: 'c1' }])
+      return [{ interruptId: agent.pendingInterrupts[0]?.id ?? '', status: 'cancelled' as const }]
+    }
+    const weakKey = await newKey(id, ['chat'])
+    const weak = connect(weakKey, `thread-${crypto.randomUUID()}`)
+    const body = { threadId: weak.threadId, runId: 'r', messages: [{ role: 'user', content: 'x' }] }
+    const refused = await call('POST', '/ag-ui', { key: weakKey, body: { ...body, resume: await stop(weak) } })
+    expect(refused.status).toBe(403)
+    const agent = connect(key, `thread-${crypto.randomUUID()}`)
+    const { newMessages } = await agent.runAgent({ resume: await stop(agent) })
+    expect(newMessages.at(-1)).toMatchObject({ content: 'Left alone.' })
+  })
+
   it('tells that a run has failed', async () => {
     const { key } = await open([fails(401, 'no key'), fails(401, 'no key')])
     const response = await request('POST', '/ag-ui', {

@@ -124,7 +124,10 @@ const routes: readonly (readonly [Way | { readonly reason: string }, readonly st
       'POST /_matrix/push/v1/notify',
     ],
   ],
-  [none('its tools are routes of this list, called with the rights of the key'), ['POST /mcp']],
+  [
+    none('its tools are routes of this list, called with the rights of the key'),
+    ['POST /mcp', 'POST /a2a', 'POST /a2a/v1/{action}', 'POST /a2a/v1/tasks/{id}'],
+  ],
   [
     none('only a review reads it, with the rights of who has rated (ratings.ts)'),
     ['PUT /api/sessions/{id}/messages/{seq}/rating'],

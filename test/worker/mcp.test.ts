@@ -143,6 +143,7 @@ describe('adding a server', () => {
     [{ url: 'https://user:pass@mcp.example.com/' }, 400, 'blocked_url'],
     [{ alias: 'a b' }, 400, 'invalid_request'],
     [{ transport: 'stdio', url: undefined, command: 'npx' }, 501, 'not_configured'],
+    [{ command: 'npx' }, 400, 'invalid_request'],
     [{ auth: 'bearer' }, 400, 'invalid_request'],
   ])('refuses %j', async (more, status, code) => {
     const { key } = await start()
@@ -192,7 +193,7 @@ describe('adding a server', () => {
     })
     expect(body.data).toEqual([
       { alias: 'wiki', status: 'ready' },
-      { alias: 'files', error: expect.stringContaining('stdio') },
+      { alias: 'files', error: expect.stringContaining('SANDBOX_BACKEND') },
       { alias: 'odd', error: expect.stringContaining('no url') },
     ])
   })

@@ -17,14 +17,10 @@ export function readServers(file: JsonObject): readonly ImportedServer[] {
 function readServer(name: string, entry: unknown): ImportedServer {
   const alias = name.replace(/[^A-Za-z0-9_-]/g, '_').slice(0, 32)
   if (!isJsonObject(entry)) return { alias, error: 'The entry is not an object.' }
-  if (entry['command'] !== undefined || entry['type'] === 'stdio')
-    return {
-      alias,
-      error: 'A server that is a program (stdio) is not supported yet. Give the address of an HTTP server.',
-    }
+  if (entry['command'] !== undefined || entry['type'] === 'stdio') return readProgram(alias, entry)
   const url = entry['url'] ?? entry['serverUrl']
   if (typeof url !== 'string') return { alias, error: 'The entry has no url.' }
-  const headers = readHeaders(entry['headers'])
+  const headers = readValues('header', entry['headers'])
   if (typeof headers === 'string') return { alias, error: headers }
   const credentials = Object.keys(headers).length ? { auth: 'headers', headers } : {}
   return { alias, row: { alias, url, ...credentials, ...readOptions(entry) } }
@@ -42,13 +38,22 @@ function readOptions(entry: JsonObject): JsonObject {
   }
 }
 
+function readProgram(alias: string, entry: JsonObject): ImportedServer {
+  const { command, args } = entry
+  if (typeof command !== 'string') return { alias, error: 'The entry has no command.' }
+  const env = readValues('variable', entry['env'])
+  if (typeof env === 'string') return { alias, error: env }
+  const given = { ...(Array.isArray(args) && { args }), ...(Object.keys(env).length > 0 && { env }) }
+  return { alias, row: { alias, transport: 'stdio', command, ...given, ...readOptions(entry) } }
+}
+
 /** `${VAR}`, `${env:VAR}` and `${VAR:-default}` become references to secrets of the tenant. */
-function readHeaders(headers: unknown): Record<string, string> | string {
+function readValues(kind: 'header' | 'variable', values: unknown): Record<string, string> | string {
   const read: Record<string, string> = {}
-  for (const [name, value] of Object.entries(isJsonObject(headers) ? headers : {})) {
-    if (typeof value !== 'string') return `The header ${name} is not a text.`
+  for (const [name, value] of Object.entries(isJsonObject(values) ? values : {})) {
+    if (typeof value !== 'string') return `The ${kind} ${name} is not a text.`
     if (/\$\{input:/.test(value))
-      return `The header ${name} asks the editor for a value. Write the value, or \${NAME} of a stored secret.`
+      return `The ${kind} ${name} asks the editor for a value. Write the value, or \${NAME} of a stored secret.`
     read[name] = value.replace(/\$\{(?:env:)?([A-Za-z_]\w*)(?::-[^}]*)?\}/g, (_, secret: string) => `\${${secret}}`)
   }
   return read

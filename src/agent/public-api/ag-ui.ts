@@ -26,13 +26,41 @@ const customTypes: ReadonlySet<unknown> = new Set([
 
 type Kind = 'text' | 'reasoning'
 
+const answerSchema = { type: 'object', properties: { answer: { type: 'string' } }, required: ['answer'] } as const
+const approvalSchema = {
+  type: 'object',
+  properties: { decision: { enum: ['once', 'session', 'always', 'deny'] } },
+  required: ['decision'],
+} as const
+
+/** The answer of a person to an interrupt. */
+export type AgUiAnswer = {
+  readonly kind: 'question' | 'approval'
+  /** Of the question or the approval. */
+  readonly id: string
+  /** The last event that the client has seen. */
+  readonly after: number
+  /** Undefined: the person gives none. */
+  readonly payload: unknown
+}
+
+/** Undefined for an id that no interrupt has. */
+export function readResume({ interruptId, status, payload }: JsonObject): AgUiAnswer | undefined {
+  const [, kind, after, id = ''] = /^(question|approval):(\d{1,15}):(.{1,1000})$/.exec(textOf(interruptId)) ?? []
+  if (kind !== 'question' && kind !== 'approval') return undefined
+  return { kind, id, after: Number(after), payload: status === 'cancelled' ? undefined : payload }
+}
+
+/** A field of the answer, or the whole answer. */
+export const fieldOf = (payload: unknown, field: string): unknown => (isJsonObject(payload) ? payload[field] : payload)
+
 export class AgUiRenderer {
   readonly #names: Names
   #serial = 0
   /** The message whose pieces are arriving. */
   #open: { readonly kind: Kind; readonly messageId: string } | undefined
   #hasText = false
-  #hasEnded = false
+  hasEnded = false
 
   /** `runId` is that of the client, which expects its own. */
   constructor(names: Names) {
@@ -45,14 +73,29 @@ export class AgUiRenderer {
 
   render(event: PublicEvent): readonly AgUiEvent[] {
     const { type } = event
-    if (typeof type !== 'string' || this.#hasEnded) return []
+    if (typeof type !== 'string' || this.hasEnded) return []
     if (customTypes.has(type)) return [...this.#close(), { type: 'CUSTOM', name: type, value: event }]
     return Object.hasOwn(this.#renderers, type) ? (this.#renderers[type]?.(event) ?? []) : []
   }
 
+  /**
+   * Ends the run of the client, because this one waits for a person. The id of the interrupt names the request and the
+   * last event that the client has seen.
+   */
+  interrupt(event: PublicEvent): readonly AgUiEvent[] {
+    const { type, seq, call_id: toolCallId } = event
+    const isApproval = type === 'approval.request'
+    const id = `${isApproval ? 'approval' : 'question'}:${Number(seq)}:${textOf(event['approval_id'] ?? event['question_id'])}`
+    const interrupt = isApproval
+      ? { id, reason: 'approval', message: `Allow ${textOf(event['tool'])}?`, responseSchema: approvalSchema }
+      : { id, reason: 'question', message: textOf(event['question']), responseSchema: event['schema'] ?? answerSchema }
+    const interrupts = [{ ...interrupt, ...(typeof toolCallId === 'string' && { toolCallId }) }]
+    return this.#finish({ type: 'RUN_FINISHED', ...this.#names, outcome: { type: 'interrupt', interrupts } })
+  }
+
   /** The stream has ended without the end of the run. */
   breakOff(): readonly AgUiEvent[] {
-    return this.#hasEnded ? [] : this.#fail('The stream broke off. The run goes on.', 'interrupted')
+    return this.hasEnded ? [] : this.#fail('The stream broke off. The run goes on.', 'interrupted')
   }
 
   readonly #renderers: Readonly<Record<string, (event: PublicEvent) => readonly AgUiEvent[]>> = {
@@ -114,7 +157,7 @@ export class AgUiRenderer {
 
   #finish(event: AgUiEvent): readonly AgUiEvent[] {
     const closing = this.#close()
-    this.#hasEnded = true
+    this.hasEnded = true
     return [...closing, event]
   }
 

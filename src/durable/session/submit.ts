@@ -202,8 +202,9 @@ function prepare(session: Session, entry: RoutedSubmission, { ok }: Admission): 
   const checking = session.toolRuntime.backend.known?.check()
   const reading = findReferences(session, authority, submission)
   const looking = findState(session, authority)
-  return [preparation, recalling, checking, reading, looking].some((each) => each instanceof Promise)
-    ? Promise.all([preparation, recalling, reading, looking, checking]).then(
+  const listing = session.tenant.listPrograms({ backend: session.toolRuntime.backend, sessionId: session.sessionId })
+  return [preparation, recalling, checking, reading, looking, listing].some((each) => each instanceof Promise)
+    ? Promise.all([preparation, recalling, reading, looking, checking, listing]).then(
         ([prepared, recalled, references, state]) => ({ ...prepared, recalled, references, state }),
       )
     : (preparation as Preparation)

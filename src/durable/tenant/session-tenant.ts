@@ -17,6 +17,7 @@ import { snapshotMaxAgeMs, shareSettings, type TenantSnapshot, fetchTenantSnapsh
 import { clock } from '#durable/platform/clock.ts'
 import type { Tool } from '#agent/core/tool.ts'
 import type { TaskRequest } from '#agent/core/pending-request.ts'
+import type { ProgramHost } from './mcp/list-server.ts'
 import type { McpTools } from './mcp/tenant-tools.ts'
 import type { TenantPluginTools } from './plugins/load-plugins.ts'
 
@@ -107,6 +108,11 @@ export class SessionTenant {
     const filled = lists.filter((list) => list.length > 0)
     const [first = noTools, ...others] = filled
     this.tools = others.length ? filled.flat() : first
+  }
+
+  /** Lists the tools of servers that are programs of the session's host, so that the next turn has them. */
+  listPrograms(host: ProgramHost): Promise<void> | undefined {
+    return this.mcp?.listPrograms?.(host)?.then(() => this.refresh())
   }
 
   async cancelTasks(sessionId: string, tasks: readonly TaskRequest[]): Promise<void> {

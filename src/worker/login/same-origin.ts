@@ -10,6 +10,14 @@ export function isForeign({ headers, url }: Headed): boolean {
   return origin !== null && origin !== new URL(url).origin
 }
 
+/** Whether a page of another origin sends the request, or one whose name resolves to this server. */
+export function isForeignPage(request: Headed, publicUrl: string | undefined): boolean {
+  const host = publicUrl && URL.parse(publicUrl)?.host
+  const { host: asked, hostname } = new URL(request.url)
+  const isLocal = hostname === 'localhost' || hostname === '127.0.0.1' || hostname === '[::1]'
+  return isForeign(request) || (Boolean(host) && asked !== host && !isLocal)
+}
+
 /** Whether a cookie counts. `none` is an address that a person has entered: it may only read. */
 export function isSameOrigin({ headers, url, method }: Headed): boolean {
   const site = headers.get('sec-fetch-site')

@@ -266,6 +266,7 @@ const descriptions: Readonly<Record<string, string>> = {
   Questions: 'Questions of the agent that a person has to answer.',
   Search: 'Full text over the history of the tenant.',
   'MCP server': 'The agent for MCP clients, and the sign-in of apps that use it.',
+  'Other agents': 'The agent for other agents, by the protocol A2A.',
   Apps: 'Apps that people have connected to the MCP server.',
   Tools: 'Tools and toolsets of the agent, and what missing ones need.',
   Skills: 'Instructions for kinds of work that the agent loads when it needs them.',

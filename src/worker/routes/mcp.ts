@@ -1,6 +1,7 @@
 /** Serves `/api/mcp`: the MCP servers of a tenant, their tools, and which of those a person has approved. */
 
 import * as z from 'zod'
+import { backendKinds } from '#agent/core/backend.ts'
 import { mcpOf, type StoredServer } from '#durable/tenant/mcp/server-row.ts'
 import type { Refusal, ServerFields } from '#durable/tenant/mcp/change-server.ts'
 import { forgetSnapshot } from '#durable/tenant/tenant-snapshot.ts'
@@ -34,6 +35,11 @@ const changeable = {
       scope: z.string().max(2_000),
     })
     .partial(),
+  command: z.string().min(1).max(1_000).describe('Of a program (stdio), which runs on the hosts of sessions.'),
+  args: z.array(z.string().max(4_096)).max(100),
+  env: z
+    .record(z.string().regex(/^[A-Za-z_]\w{0,63}$/), z.string().max(4_096))
+    .describe('The environment of the program. ${NAME} stands for a secret.'),
   enabled: z.boolean(),
   trusted: z.boolean(),
   tools: z.strictObject({
@@ -52,15 +58,15 @@ const changeable = {
 const change = z.strictObject(changeable).partial()
 const newServer = change.extend({
   alias: z.string().regex(/^[A-Za-z0-9_-]{1,32}$/),
-  // Of a server that is a program, which is refused with the reason.
-  command: z.string().optional(),
-  args: z.array(z.string()).optional(),
-  env: z.record(z.string(), z.string()).optional(),
 })
 const time = z.iso.datetime().nullable()
 const rowShape = z.looseObject({
   ...changeable,
   alias: z.string(),
+  url: z.string().nullable().describe('Null for a program.'),
+  command: z.string().optional(),
+  args: z.array(z.string()).optional(),
+  env: z.record(z.string(), z.string()).optional(),
   token: z.string().optional(),
   headers: z.record(z.string(), z.string()).optional(),
   oauth: z.record(z.string(), z.string()).optional(),
@@ -127,9 +133,20 @@ async function connect(call: McpCall, server: StoredServer) {
 
 async function build(call: McpCall, fields: ServerFields, stored?: StoredServer) {
   const { env, tenant, authority } = call
-  if (fields.token !== undefined || fields.headers || fields.oauth?.client_secret) requireEncryptionKey(env)
+  if (fields.token !== undefined || fields.headers || fields.oauth?.client_secret || fields.env)
+    requireEncryptionKey(env)
+  const context = { env, tenantId: tenant.id, authority }
+  if ((fields.transport ?? stored?.config.transport) === 'stdio') {
+    const { buildProgram } = await import('#durable/tenant/mcp/change-program.ts')
+    return buildProgram(fields, { ...context, hasHost: await runsPrograms(env) }, stored)
+  }
   const { buildConfig } = await import('#durable/tenant/mcp/change-server.ts')
-  return buildConfig(fields, { env, tenantId: tenant.id, authority }, stored)
+  return buildConfig(fields, context, stored)
+}
+
+async function runsPrograms(env: Env): Promise<boolean> {
+  const { explainMissingBackend } = await import('#durable/workspace/open-backend.ts')
+  return backendKinds.some((kind) => kind !== 'virtual' && explainMissingBackend(kind, env) === undefined)
 }
 
 async function create(call: McpCall, fields: ServerFields & { readonly alias: string }) {

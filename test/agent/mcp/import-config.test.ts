@@ -18,13 +18,19 @@ it.each([
     { mcp_servers: { 'my wiki': { url, timeout: 60, enabled: false, tools: { include: ['read'], prompts: false } } } },
     { alias: 'my_wiki', url, timeout: 60, enabled: false, tools: { include: ['read'], prompts: false } },
   ],
+  [
+    'Claude Desktop',
+    { mcpServers: { files: { command: 'npx', args: ['-y', 'files'], env: { KEY: '${env:KEY}' } } } },
+    { alias: 'files', transport: 'stdio', command: 'npx', args: ['-y', 'files'], env: { KEY: '${KEY}' } },
+  ],
   ['Windsurf', { mcpServers: { wiki: { serverUrl: url } } }, { alias: 'wiki', url }],
 ])('reads a server of %s', (_, file, row) => {
   expect(readServers(file)).toEqual([{ alias: row.alias, row }])
 })
 
 it.each([
-  [{ command: 'npx' }, /stdio/],
+  [{ type: 'stdio' }, /no command/],
+  [{ command: 'npx', env: { KEY: 1 } }, /variable KEY is not a text/],
   [{}, /no url/],
   ['text', /not an object/],
   [{ url, headers: { A: '${input:key}' } }, /asks the editor/],

@@ -43,8 +43,11 @@ function health({ status, breaker, reason }: McpServer): string {
   return status === 'ready' && breaker === 'closed' && !reason ? 'good' : 'warn'
 }
 
+/** A program has a command instead. */
+const addressOf = ({ url, command = '', args = [] }: McpServer): string => url ?? [command, ...args].join(' ')
+
 function ServerCard({ server, onChange }: CardProps) {
-  const { alias, url, status, reason, breaker, tool_count: tools, source, era, fetched_at: fetchedAt } = server
+  const { alias, status, reason, breaker, tool_count: tools, source, era, fetched_at: fetchedAt } = server
   const [isOpen, setOpen] = useState(place.value.id === alias)
   return (
     <li class="card" id={`mcp-${alias}`}>
@@ -56,7 +59,7 @@ function ServerCard({ server, onChange }: CardProps) {
         {breaker !== 'closed' && <span class="badge warn">{t('mcpResting')}</span>}
       </p>
       <p>
-        <code class="code-once">{url}</code>
+        <code class="code-once">{addressOf(server)}</code>
       </p>
       {reason && (
         <p class="failure" dir="auto">

@@ -6,6 +6,7 @@ import { stateOf } from '#agent/mcp/breaker.ts'
 import { checkPublicAddress } from '#agent/policy/network/network-address.ts'
 import { clock } from '#durable/platform/clock.ts'
 import { sealForTenant } from '../secrets/tenant-seal.ts'
+import type { SecretOwner } from '#durable/platform/seal.ts'
 import { clientSecretHeader, headerOwner } from './list-server.ts'
 import {
   defaultConfig,
@@ -31,6 +32,9 @@ export type ServerFields = {
         readonly scope?: string | undefined
       }
     | undefined
+  readonly command?: string | undefined
+  readonly args?: readonly string[] | undefined
+  readonly env?: Readonly<Record<string, string>> | undefined
   readonly enabled?: boolean | undefined
   readonly trusted?: boolean | undefined
   readonly tools?: ServerConfig['tools'] | undefined
@@ -48,9 +52,13 @@ export type Refusal = {
   readonly param: string
 }
 
-type ServerChangeContext = { readonly env: Env; readonly tenantId: string; readonly authority: Authority }
+export type ServerChangeContext = {
+  readonly env: Env
+  readonly tenantId: string
+  readonly authority: Authority
+}
 
-const refusal = (code: Refusal['code'], param: string, message: string): { readonly refusal: Refusal } => ({
+export const refusal = (code: Refusal['code'], param: string, message: string): { readonly refusal: Refusal } => ({
   refusal: {
     status: code === 'insufficient_scope' || code === 'policy' ? 403 : code === 'not_configured' ? 501 : 400,
     code,
@@ -68,7 +76,7 @@ export async function buildConfig(
   const refused = findRefusal(fields, stored) ?? findMissingScope(fields, context, stored)
   if (refused) return refused
   const { token: _token, headers: _headers, oauth: _oauth, ...plain } = fields
-  const defined = Object.fromEntries(Object.entries(plain).filter(([, value]) => value !== undefined))
+  const defined = listDefined(plain)
   const known: ServerConfig = stored?.config ?? { ...defaultConfig, alias: fields.alias ?? '', url: '' }
   const { token, headers, oauth, ...before } = known
   const config = { ...before, ...defined, alias: known.alias }
@@ -79,6 +87,9 @@ export async function buildConfig(
     return refusal('invalid_request', 'oauth', needed('oauth', true))
   return chooseCredentials({ ...config, auth: chooseAuth(fields, config.auth) }, { ...kept, ...given }, isMoved)
 }
+
+export const listDefined = (fields: object): object =>
+  Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined))
 
 /** A credential that is given says how it is used. */
 function chooseAuth({ auth, token, headers, oauth }: ServerFields, before: ServerConfig['auth']): ServerConfig['auth'] {
@@ -111,13 +122,11 @@ const needed = (field: string, isMoved: boolean): string =>
 
 const reference = /\$\{\w+\}/
 
-function findRefusal({ url, transport }: ServerFields, stored?: StoredServer) {
-  if (transport === 'stdio')
-    return refusal(
-      'not_configured',
-      'transport',
-      'A server that is a program needs a host that runs it (SANDBOX_BACKEND), which is not supported yet. Give the url of an HTTP server.',
-    )
+function findRefusal({ url, transport, command, args, env }: ServerFields, stored?: StoredServer) {
+  if (stored?.config.transport === 'stdio' && transport !== undefined)
+    return refusal('invalid_request', 'transport', 'A program gets no address. Add a new server.')
+  if (command !== undefined || args || env)
+    return refusal('invalid_request', 'transport', 'A command is for a program: set transport to stdio.')
   if (stored === undefined && url === undefined) return refusal('invalid_request', 'url', 'Give the url of the server.')
   const blocked = url === undefined ? undefined : findBlocked(url)
   if (blocked !== undefined) return refusal('blocked_url', 'url', `This address cannot be used: ${blocked}.`)
@@ -148,15 +157,17 @@ const findBlocked = (url: string): string | undefined => {
   return checkPublicAddress(url, { ports: 'service' })
 }
 
+export const sealValue = async (env: Env, value: string, owner: SecretOwner): Promise<SealedHeader> => ({
+  sealed: await sealForTenant(env, value, owner),
+  lastFour: value.length > 8 ? value.slice(-4) : '',
+  ...(reference.test(value) && { refers: true as const }),
+})
+
 async function sealHeaders(
   { url, token, headers, oauth }: { readonly url: string } & Pick<ServerFields, 'token' | 'headers' | 'oauth'>,
   { env, tenantId }: ServerChangeContext,
 ): Promise<Pick<ServerConfig, 'token' | 'headers' | 'oauth'>> {
-  const sealOne = async (header: string, value: string): Promise<SealedHeader> => ({
-    sealed: await sealForTenant(env, value, headerOwner(tenantId, url, header)),
-    lastFour: value.length > 8 ? value.slice(-4) : '',
-    ...(reference.test(value) && { refers: true as const }),
-  })
+  const sealOne = (header: string, value: string) => sealValue(env, value, headerOwner(tenantId, url, header))
   const named: Record<string, SealedHeader> = {}
   for (const [header, value] of Object.entries(headers ?? {})) named[header] = await sealOne(header, value)
   return {
@@ -186,6 +197,16 @@ const renderClient = (oauth: OAuthClient | undefined) =>
     },
   }
 
+const shownUrl = ({ transport, url }: ServerConfig): string | null => (transport === 'stdio' ? null : url)
+
+function renderEnvironment(env: ServerConfig['env'] = {}, plain: Readonly<Record<string, string>> = {}) {
+  const shown = Object.entries(env).map(([name, value]) => [name, mask(value)])
+  const hidden = Object.keys(plain).map((name) => [name, '****'])
+  return shown.length || hidden.length
+    ? { env: Object.fromEntries([...shown, ...hidden]) as Record<string, string> }
+    : undefined
+}
+
 export function renderRow({
   config,
   state,
@@ -193,13 +214,16 @@ export function renderRow({
   createdAt,
   updatedAt,
   plainHeaders,
+  plainEnv,
   toolCount = 0,
 }: StoredServer & { readonly toolCount?: number }) {
-  const { token, headers, oauth, ...plain } = config
+  const { token, headers, oauth, env, ...plain } = config
   const masked = Object.entries(headers ?? {}).map(([name, value]) => [name, mask(value)])
   const hidden = Object.keys(plainHeaders ?? {}).map((name) => [name, '****'])
   return {
     ...plain,
+    url: shownUrl(config),
+    ...renderEnvironment(env, plainEnv),
     ...(token && { token: mask(token) }),
     ...renderClient(oauth),
     ...((masked.length || hidden.length) && {

@@ -1,5 +1,6 @@
 /** Connects to an MCP server, lists its tools, and reports what was found in words. */
 
+import type { ExecutionBackend, Jobs } from '#agent/core/backend.ts'
 import type { JsonObject } from '#agent/core/parse-json.ts'
 import { maxPages, maxTools, readListedTool, renderForHash } from '#agent/mcp/listed-tool.ts'
 import type { ListedTool } from '#agent/mcp/tool-texts.ts'
@@ -13,13 +14,20 @@ import { openSecrets, type SealedSecrets } from '#durable/platform/tenant-secret
 import { createTenantFetch } from '../tenant-fetch.ts'
 import { type McpEndpoint, McpFailure, type McpPeer, openPeer, request } from './mcp-client.ts'
 import { grantOwner } from './oauth/grant-rows.ts'
-import { type Listing, mcpOf, type SealedHeader, type StoredServer } from './server-row.ts'
+import { type Listing, mcpOf, programUrl, type SealedHeader, type StoredServer } from './server-row.ts'
 
 /** A credential opens only for the server and the origin that it was given for. */
 export const headerOwner = (tenant: string, url: string, header: string): SecretOwner => ({
   tenant,
   kind: 'mcp',
   id: `${new URL(url).origin} ${header.toLowerCase()}`,
+})
+
+/** A variable opens only for the program that it was given for. */
+export const variableOwner = (tenant: string, alias: string, name: string): SecretOwner => ({
+  tenant,
+  kind: 'mcp',
+  id: `${programUrl(alias.toLowerCase())} ${name}`,
 })
 
 /** The name under which the secret of an OAuth client is sealed. It is no header. */
@@ -30,7 +38,19 @@ export type ServerAccess = {
   readonly tenantId: string
   readonly secrets: SealedSecrets | undefined
   readonly runInBackground?: (work: Promise<unknown>) => void
+  /** The host for servers that are programs. Absent: nothing can run them here. */
+  readonly host?: ProgramHost | undefined
 }
+
+/** The host of a session. */
+export type ProgramHost = {
+  readonly backend: Pick<ExecutionBackend, 'kind' | 'jobs'> | undefined
+  readonly sessionId: string
+}
+
+/** Undefined: the host runs no programs. The jobs of the virtual shell are commands of its own. */
+export const programJobs = ({ backend }: ProgramHost): Jobs | undefined =>
+  backend?.kind === 'virtual' ? undefined : backend?.jobs
 
 const ownAuthority = (tenantId: string) => systemAuthority(tenantId, { kind: 'job', id: 'mcp' })
 const ignoreEnd = (work: Promise<unknown>): void => void work.catch(() => undefined)
@@ -46,6 +66,7 @@ export async function openEndpoint(
 ): Promise<McpEndpoint> {
   const { env, tenantId, runInBackground = ignoreEnd } = access
   const { url, transport, auth } = server.config
+  if (transport === 'stdio') return openProgram(server, access)
   const token = auth === 'oauth' ? await openToken(server, access, rejected) : undefined
   const headers = server.plainHeaders ?? (await openHeaders(server, access))
   return {
@@ -57,6 +78,21 @@ export async function openEndpoint(
     guardedFetch: createTenantFetch(env, tenantId, runInBackground),
   }
 }
+
+/** A call without a host says nothing about the program, so it is no failure of the server. */
+async function openProgram(server: StoredServer, access: ServerAccess): Promise<McpEndpoint> {
+  const { url, alias, command = '', args = [] } = server.config
+  const { host } = access
+  const jobs = host && programJobs(host)
+  if (!jobs) throw new McpFailure('rpc', needsHost(alias))
+  const { createProgramFetch } = await import('./stdio-program.ts')
+  const env = server.plainEnv ?? (await openEnvironment(server, access))
+  const guardedFetch = createProgramFetch(jobs, { alias, command, args, env, sessionId: host.sessionId })
+  return { url, transport: 'http', headers: {}, isTrustedAddress: false, guardedFetch }
+}
+
+const needsHost = (alias: string): string =>
+  `The server ${alias} is a program. It runs in sessions whose host runs programs (SANDBOX_BACKEND, or terminal.backend of the settings), and this is none.`
 
 /** Does `work` with the credentials of a server, and once more with new ones when a token was refused. */
 export async function withCredentials<Result>(
@@ -80,6 +116,21 @@ export function explainSignIn({ PUBLIC_URL: url }: Env, alias: string): string {
   return `Sign in at ${url.replace(/\/{1,20}$/, '')}/#/mcp/${encodeURIComponent(alias)}`
 }
 
+/** The next sign-in asks for the rights that are there and those that are missing. Undefined: no right is missing. */
+export async function explainMissingScope(
+  { challenge }: McpFailure,
+  { config: { alias, auth } }: StoredServer,
+  { env, tenantId }: Pick<ServerAccess, 'env' | 'tenantId'>,
+): Promise<string | undefined> {
+  if (!challenge?.isScopeMissing || auth !== 'oauth') return undefined
+  const { scope = '' } = challenge
+  const missing = await mcpOf(env, tenantId).addMissingScope(ownAuthority(tenantId), alias, scope)
+  const needed = `The server ${alias} needs more rights${scope && ` (${scope})`}.`
+  return missing.isHopeless
+    ? `${needed} Two sign-ins have asked for them in vain. Tell the user; its operator has to grant them.`
+    : `${needed} Tell the user to sign in once more. ${explainSignIn(env, alias)}`
+}
+
 async function openToken({ config }: StoredServer, { env, tenantId }: ServerAccess, rejected: string | undefined) {
   const { alias, url } = config
   const answer = await mcpOf(env, tenantId).accessToken(ownAuthority(tenantId), alias, rejected)
@@ -97,15 +148,10 @@ async function openHeaders({ config }: StoredServer, access: ServerAccess): Prom
   const { url, auth, token, headers = {}, alias } = config
   const named: Readonly<Record<string, SealedHeader>> =
     auth === 'bearer' && token ? { authorization: token } : auth === 'headers' ? headers : {}
-  const { env, tenantId, secrets } = access
+  const { tenantId } = access
   const opened: Record<string, string> = {}
-  for (const [header, { sealed, refers }] of Object.entries(named)) {
-    const result = await unseal(env, sealed, headerOwner(tenantId, url, header))
-    if (result.kind === 'unreadable')
-      throw new McpFailure('auth', `Its header ${header} cannot be opened. ${result.reason}`)
-    const value = refers
-      ? fillReferences(result.secret, await openSecrets(env, { id: tenantId, secrets }))
-      : result.secret
+  for (const [header, sealed] of Object.entries(named)) {
+    const value = await openValue(sealed, headerOwner(tenantId, url, header), access)
     opened[header] = auth === 'bearer' ? `Bearer ${value}` : value
   }
   const values = Object.values(opened).flatMap((value) => [value, ...value.split(/\s+/)])
@@ -114,6 +160,25 @@ async function openHeaders({ config }: StoredServer, access: ServerAccess): Prom
     `mcp ${alias.toLowerCase()}`,
     values.filter((value) => value.length >= 8),
   )
+  return opened
+}
+
+async function openValue(
+  { sealed, refers }: SealedHeader,
+  owner: SecretOwner,
+  { env, tenantId, secrets }: ServerAccess,
+): Promise<string> {
+  const result = await unseal(env, sealed, owner)
+  if (result.kind === 'unreadable') throw new McpFailure('auth', `A value of it cannot be opened. ${result.reason}`)
+  return refers ? fillReferences(result.secret, await openSecrets(env, { id: tenantId, secrets })) : result.secret
+}
+
+async function openEnvironment({ config }: StoredServer, access: ServerAccess): Promise<Record<string, string>> {
+  const opened: Record<string, string> = {}
+  for (const [name, sealed] of Object.entries(config.env ?? {}))
+    opened[name] = await openValue(sealed, variableOwner(access.tenantId, config.alias, name), access)
+  const values = Object.values(opened).filter((value) => value.length >= 8)
+  rememberSecrets(access.tenantId, `mcp ${config.alias.toLowerCase()}`, values)
   return opened
 }
 
@@ -132,6 +197,9 @@ const defaultTtlMs = 3_600_000
 
 /** Never throws for a server that cannot be used: the reason is the result. */
 export async function listServer(server: StoredServer, access: ServerAccess, timeoutMs: number): Promise<Listing> {
+  const { config, state } = server
+  if (config.transport === 'stdio' && !(access.host && programJobs(access.host)))
+    return { ms: 0, state: { ...state, ...(state.fetchedAt === undefined && { reason: needsHost(config.alias) }) } }
   const begun = clock.now()
   const ends = begun + timeoutMs
   try {
@@ -159,7 +227,8 @@ export async function listServer(server: StoredServer, access: ServerAccess, tim
     if (!(error instanceof McpFailure)) throw error
     const status = error.kind === 'auth' ? 'needs_auth' : 'unavailable'
     const now = clock.now()
-    return { ms: now - begun, state: { status, reason: error.message, expiresAt: now + minTtlMs } }
+    const reason = (await explainMissingScope(error, server, access)) ?? error.message
+    return { ms: now - begun, state: { status, reason, expiresAt: now + minTtlMs } }
   }
 }
 

@@ -25,11 +25,16 @@ export type OAuthClient = {
 export type ServerConfig = {
   readonly alias: string
   readonly url: string
-  readonly transport: 'http' | 'sse'
+  readonly transport: 'http' | 'sse' | 'stdio'
   readonly auth: 'none' | 'bearer' | 'headers' | 'oauth'
   readonly token?: SealedHeader | undefined
   readonly headers?: Readonly<Record<string, SealedHeader>> | undefined
   readonly oauth?: OAuthClient | undefined
+  /** Of a program, whose `url` is its alias. */
+  readonly command?: string | undefined
+  readonly args?: readonly string[] | undefined
+  /** Its environment. */
+  readonly env?: Readonly<Record<string, SealedHeader>> | undefined
   readonly enabled: boolean
   readonly trusted: boolean
   readonly tools: ToolFilter & { readonly resources?: boolean | undefined; readonly prompts?: boolean | undefined }
@@ -71,9 +76,13 @@ export type StoredServer = {
   readonly source: 'tenant' | 'deployment'
   /** Of a server of the deployment: plain values of its variable. */
   readonly plainHeaders?: Readonly<Record<string, string>>
+  readonly plainEnv?: Readonly<Record<string, string>>
   readonly createdAt: number
   readonly updatedAt: number
 }
+
+/** The address of a program, which no request reaches. */
+export const programUrl = (alias: string): string => `stdio:${alias}`
 
 /** The deployment has named the host of its server, which may be private. It has named no other host. */
 export const isOfDeployment = ({ source, config }: StoredServer, address: string): boolean =>
@@ -161,7 +170,8 @@ export const defaultConfig = {
   supports_parallel_tool_calls: false,
 } as const
 
-type DeploymentRow = Partial<Omit<ServerConfig, 'token' | 'headers' | 'oauth'>> & {
+type DeploymentRow = Partial<Omit<ServerConfig, 'token' | 'headers' | 'oauth' | 'env'>> & {
+  readonly env?: Readonly<Record<string, string>>
   readonly token?: string
   readonly headers?: Readonly<Record<string, string>>
   readonly oauth?: Pick<OAuthClient, 'client_id' | 'scope'>
@@ -179,16 +189,18 @@ export function deploymentServers(env: Env): readonly Omit<StoredServer, 'state'
       cause: error,
     })
   }
-  return Object.entries(rows).map(([alias, { token, headers, ...row }]) => ({
+  return Object.entries(rows).map(([alias, { token, headers, env: plainEnv, ...row }]) => ({
     config: {
       ...defaultConfig,
       url: '',
       ...row,
+      ...(row.command !== undefined && { transport: 'stdio' as const, url: programUrl(alias) }),
       alias,
       auth: token ? 'bearer' : headers ? 'headers' : row.auth === 'oauth' ? 'oauth' : 'none',
     },
     source: 'deployment' as const,
     plainHeaders: { ...headers, ...(token && { authorization: `Bearer ${token}` }) },
+    ...(plainEnv && { plainEnv }),
     createdAt: 0,
     updatedAt: 0,
   }))

@@ -7,7 +7,7 @@ import { isJsonObject, type JsonObject } from '#agent/core/parse-json.ts'
 import { BoundedMap } from '#agent/core/bounded-map.ts'
 import { log } from '#agent/core/log.ts'
 import { type Authority, systemAuthority } from '#agent/core/permission/authority.ts'
-import type { CallContext, Effect, Reach, Risk, Tool } from '#agent/core/tool.ts'
+import type { CallContext, Effect, Reach, Risk, Services, Tool } from '#agent/core/tool.ts'
 import type { PendingRequest, TaskRequest } from '#agent/core/pending-request.ts'
 import { hash53 } from '#agent/core/hash53.ts'
 import { type CallResult, checkArguments, convertResult, failedCall, renderResource } from '#agent/mcp/call-result.ts'
@@ -17,10 +17,18 @@ import { maxNameChars } from '#agent/mcp/tool-names.ts'
 import { defineSchemaTool } from '#tools/define-tool.ts'
 import { deferTools, type DeferTools } from '#tools/search/defer-tools.ts'
 import { clock } from '#durable/platform/clock.ts'
-import { startDeadline } from '#durable/platform/timeout.ts'
+import { startDeadline, withTimeout } from '#durable/platform/timeout.ts'
 import { isOwnReset } from '#durable/platform/object-reset.ts'
-import type { TenantSnapshot } from '../tenant-snapshot.ts'
-import { explainSignIn, refreshServer, type ServerAccess, withCredentials } from './list-server.ts'
+import { forgetSnapshot, type TenantSnapshot } from '../tenant-snapshot.ts'
+import {
+  explainMissingScope,
+  explainSignIn,
+  type ProgramHost,
+  programJobs,
+  refreshServer,
+  type ServerAccess,
+  withCredentials,
+} from './list-server.ts'
 import {
   answerLater,
   type McpEndpoint,
@@ -46,6 +54,8 @@ export type McpTools = {
   readonly tools: readonly Tool[]
   /** Loaded with the tools: without them nothing is deferred. */
   readonly defer: DeferTools
+  /** Lists programs whose list is too old, on the host of a session. Undefined when there is nothing to do. */
+  readonly listPrograms?: (host: ProgramHost) => Promise<void> | undefined
 }
 
 const maxCached = 500
@@ -60,7 +70,7 @@ const ownAuthority = (tenantId: string): Authority => systemAuthority(tenantId, 
 export async function loadMcpTools(env: Env, { id, mcpVersion, secrets }: TenantSnapshot): Promise<McpTools> {
   const cached = cache.get(id)
   const known = cached && cached.version >= (mcpVersion ?? 0) ? cached : await loadTools(env, id)
-  const expired = known.catalogue.servers.filter(({ state }) => (state.expiresAt ?? 0) <= clock.now())
+  const expired = known.catalogue.servers.filter((server) => !isProgram(server) && isExpired(server))
   const access = { env, tenantId: id, secrets }
   const isFirst = expired.some(({ state }) => state.fetchedAt === undefined && state.expiresAt === undefined)
   const work = Promise.all(expired.map((server) => refreshOnce(server, access)))
@@ -72,9 +82,37 @@ export async function loadMcpTools(env: Env, { id, mcpVersion, secrets }: Tenant
   return loadTools(env, id)
 }
 
+const isProgram = ({ config }: CatalogueServer): boolean => config.transport === 'stdio'
+const isExpired = ({ state }: CatalogueServer): boolean => (state.expiresAt ?? 0) <= clock.now()
+
+/** A program may have to be installed first: the turn does not wait for its end. */
+const programListingMs = 60_000
+
+const createProgramListing =
+  (env: Env, tenantId: string, programs: readonly CatalogueServer[]): NonNullable<McpTools['listPrograms']> =>
+  (host) => {
+    const expired = programJobs(host) ? programs.filter(isExpired) : []
+    if (!expired.length) return undefined
+    const list = async () => {
+      const opened = await Promise.all(
+        expired.map(({ config }) => mcpOf(env, tenantId).open(ownAuthority(tenantId), config.alias)),
+      )
+      await Promise.all(
+        opened.map((one) => {
+          if (!one) return undefined
+          return refreshOnce({ ...one.server, offered: [] }, { env, tenantId, secrets: one.secrets, host })
+        }),
+      )
+      forgetSnapshot(tenantId)
+    }
+    return withTimeout(list(), firstListingMs, () => undefined)
+  }
+
 async function loadTools(env: Env, tenantId: string) {
   const catalogue = await mcpOf(env, tenantId).catalogue(ownAuthority(tenantId))
+  const programs = catalogue.servers.filter(isProgram)
   const loaded = {
+    ...(programs.length > 0 && { listPrograms: createProgramListing(env, tenantId, programs) }),
     version: catalogue.version,
     catalogue,
     defer: deferTools,
@@ -89,7 +127,7 @@ async function refreshOnce(server: CatalogueServer, access: ServerAccess): Promi
   if (refreshing.has(key)) return
   refreshing.add(key)
   try {
-    await refreshServer(server, access, firstListingMs)
+    await refreshServer(server, access, isProgram(server) ? programListingMs : firstListingMs)
   } finally {
     refreshing.delete(key)
   }
@@ -123,7 +161,8 @@ function createTool(link: ServerLink, tool: StoredTool): Tool {
   const { readOnlyHint, idempotentHint } = hints
   const effect: Effect = readOnlyHint === true ? 'pure' : idempotentHint === true ? 'keyed' : 'effect'
   const risk: Risk = config.trusted ? 'net' : 'send'
-  return defineSchemaTool<JsonObject>({
+  return defineSchemaTool<JsonObject, 'backend'>({
+    ...needsOf(link),
     name: tool.name,
     toolset: `mcp-${config.alias}`,
     description: [tool.title, tool.description].filter(Boolean).join(': ').slice(0, maxDescriptionChars),
@@ -148,6 +187,10 @@ function createTool(link: ServerLink, tool: StoredTool): Tool {
   })
 }
 
+/** Programs run on the host of the session. */
+const needsOf = ({ server }: ServerLink): { readonly needs?: readonly 'backend'[] } =>
+  isProgram(server) ? { needs: ['backend'] } : {}
+
 /** The protocol's defaults: a call that is not only read may destroy something, and others may be reached. */
 function getReach({ readOnlyHint, destructiveHint, openWorldHint }: JsonObject): Reach | undefined {
   if (readOnlyHint !== true && destructiveHint !== false) return undefined
@@ -155,12 +198,24 @@ function getReach({ readOnlyHint, destructiveHint, openWorldHint }: JsonObject):
 }
 
 function parseInput(schema: JsonObject, raw: unknown) {
-  const input = raw ?? {}
-  if (!isJsonObject(input)) return { ok: false as const, error: 'the arguments must be an object' }
+  if (!isJsonObject(raw ?? {})) return { ok: false as const, error: 'the arguments must be an object' }
+  const input = omitNulls(schema, (raw ?? {}) as JsonObject)
   const error = checkArguments(schema, input)
   return error === undefined
     ? { ok: true as const, value: input }
     : { ok: false as const, error: `${error}. The schema: ${JSON.stringify(schema).slice(0, 4_000)}` }
+}
+
+/** Models write null for an argument that they leave out. */
+function omitNulls({ properties, required }: JsonObject, input: JsonObject): JsonObject {
+  const needed: readonly unknown[] = Array.isArray(required) ? required : []
+  const typeOf = (name: string): unknown => {
+    const schema = isJsonObject(properties) ? properties[name] : undefined
+    return isJsonObject(schema) ? schema['type'] : undefined
+  }
+  const isOmitted = ([name, value]: readonly [string, unknown]) =>
+    value === null && !needed.includes(name) && typeof typeOf(name) === 'string' && typeOf(name) !== 'null'
+  return Object.fromEntries(Object.entries(input).filter((entry) => !isOmitted(entry)))
 }
 
 type ServerCall = {
@@ -180,7 +235,7 @@ const peers = new BoundedMap<string, McpPeer>(2_000)
 
 async function callServer(
   link: ServerLink,
-  context: CallContext,
+  context: CallContext & Partial<Pick<Services, 'backend'>>,
   call: ServerCall,
 ): Promise<CallResult | { readonly later: PendingRequest }> {
   const { env, tenantId, server } = link
@@ -191,7 +246,8 @@ async function callServer(
   if (!opened || refusal) return failedCall(refusal ?? 'The server was removed.')
   const report = (failure?: string) => stub.report(ownAuthority(tenantId), alias, failure)
   try {
-    const access = { env, tenantId, secrets: opened.secrets }
+    const host = { backend: context.backend, sessionId: context.sessionId }
+    const access = { env, tenantId, secrets: opened.secrets, host }
     const answered = await exchangeMore({ opened, access, link, context, call })
     const { breaker, status } = opened.server.state
     if (breaker.failures.length || status !== 'ready') await report()
@@ -250,20 +306,10 @@ const isComplete = ({ resultType, task }: JsonObject): boolean =>
   resultType === 'complete' || (resultType === undefined && !isJsonObject(task))
 
 async function failCall(error: McpFailure, link: ServerLink, call: ServerCall): Promise<CallResult> {
-  const { alias, auth } = link.server.config
-  if (error.challenge?.isScopeMissing && auth === 'oauth')
-    return failedCall(await explainMissingScope(link, error.challenge.scope ?? ''))
+  const { alias } = link.server.config
+  const missing = await explainMissingScope(error, link.server, link)
+  if (missing !== undefined) return failedCall(missing)
   return failedCall(explainFailure(error, call, alias), error.code === undefined ? {} : { code: error.code })
-}
-
-/** The next sign-in asks for the rights that are there and those that are missing. */
-async function explainMissingScope({ env, tenantId, server }: ServerLink, scope: string): Promise<string> {
-  const { alias } = server.config
-  const missing = await mcpOf(env, tenantId).addMissingScope(ownAuthority(tenantId), alias, scope)
-  const needed = `The server ${alias} needs more rights for this call${scope && ` (${scope})`}.`
-  return missing.isHopeless
-    ? `${needed} Two sign-ins have asked for them in vain. Tell the user; its operator has to grant them.`
-    : `${needed} Tell the user to sign in once more. ${explainSignIn(env, alias)}`
 }
 
 /** Why a call may not leave now. */
@@ -423,7 +469,8 @@ function createUtilities(link: ServerLink, nameOnce: (name: string, key: string)
     ...(prompts && state.hasPrompts ? promptUtilities : []),
   ]
   return offered.map(({ name, description, schema, method, convert }) =>
-    defineSchemaTool<JsonObject>({
+    defineSchemaTool<JsonObject, 'backend'>({
+      ...needsOf(link),
       name: nameOnce(`mcp__${config.alias}__${name}`, `utility ${config.alias} ${name}`),
       toolset: `mcp-${config.alias}`,
       description: `${description.replace(/\.$/, '')} (${config.alias}).`,

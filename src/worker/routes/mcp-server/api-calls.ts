@@ -14,11 +14,13 @@ export type ApiCall = {
   /** With its query. */
   readonly path: string
   readonly body?: object
+  readonly headers?: Readonly<Record<string, string>>
 }
 
 export type CallApi = (call: ApiCall) => Promise<Response>
 
-let app: App | undefined
+/** By the operations that they have. */
+const apps = new WeakMap<ReadonlySet<string>, App>()
 
 /** `ids`: the operations that may be called. */
 export function openApi(
@@ -26,14 +28,15 @@ export function openApi(
   ids: ReadonlySet<string>,
   { web, identity }: { readonly web: RequestContext; readonly identity: Identity },
 ): CallApi {
-  const api = (app ??= createApi(routes.filter(({ id }) => ids.has(id))))
-  return async ({ method, path, body }) => {
+  const api = apps.get(ids) ?? createApi(routes.filter(({ id }) => ids.has(id)))
+  apps.set(ids, api)
+  return async ({ method, path, body, headers }) => {
     const url = new URL(path, web.req.url)
     // A part `..` of an id or a path would name another route.
     if (url.pathname !== path.replace(/\?.*$/s, '')) return renderError(notFound())
     const request = new Request(url, {
       method,
-      headers: { 'content-type': 'application/json', 'x-request-id': web.get('requestId') },
+      headers: { ...headers, 'content-type': 'application/json', 'x-request-id': web.get('requestId') },
       ...(body && { body: JSON.stringify(body) }),
     })
     vouchFor(request, identity)

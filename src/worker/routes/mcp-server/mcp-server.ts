@@ -4,7 +4,7 @@ import * as z from 'zod'
 import { AppError, renderError } from '../../errors.ts'
 import { authenticate } from '../../auth.ts'
 import { readText } from '../../input/body.ts'
-import { isForeign } from '../../login/same-origin.ts'
+import { isForeignPage } from '../../login/same-origin.ts'
 import type { ApiRoute, OpenRoute, RequestContext } from '../../route.ts'
 import { ok } from '../../shapes.ts'
 import { publicOrigin } from '../mcp-oauth.ts'
@@ -103,12 +103,7 @@ function askForKey(web: RequestContext, error: AppError): Response {
   return response
 }
 
-/** Pages that resolve a name of theirs to this server, and pages of other origins, are refused. */
 function requireOwnOrigin(web: RequestContext): void {
-  const host = web.env.PUBLIC_URL && URL.parse(web.env.PUBLIC_URL)?.host
-  const { host: asked, hostname } = new URL(web.req.url)
-  const isLocal = hostname === 'localhost' || hostname === '127.0.0.1' || hostname === '[::1]'
-  const isOtherHost = host !== undefined && host !== '' && asked !== host && !isLocal
-  if (isForeign(web.req.raw) || isOtherHost)
+  if (isForeignPage(web.req.raw, web.env.PUBLIC_URL))
     throw new AppError(403, 'policy', 'Pages of other origins may not use this server.', { param: 'Origin' })
 }

@@ -1,0 +1,286 @@
+/**
+ * Answers the requests of other agents (A2A). A task is a run and a context a session, so that nothing else is stored:
+ * each request calls routes of the API with the rights of its key.
+ */
+
+import { isJsonObject, type JsonObject, parseJson } from '#agent/core/parse-json.ts'
+import type { Identity } from '#agent/core/permission/roles.ts'
+import {
+  type A2aMessage,
+  type A2aVersion,
+  describeWait,
+  hasTaskEnded,
+  idsOf,
+  readA2aMessage,
+  renderTask,
+  TaskRenderer,
+  type TaskRun,
+} from '#agent/public-api/a2a.ts'
+import { eventStreamHeaders } from '../../headers.ts'
+import type { ApiRoute, RequestContext } from '../../route.ts'
+import { translateStream } from '../event-translation.ts'
+import { type CallApi, openApi } from '../mcp-server/api-calls.ts'
+
+export type A2aRequest = {
+  readonly web: RequestContext
+  readonly identity: Identity
+  readonly routes: readonly ApiRoute[]
+  readonly text: string
+  /** By JSON-RPC. */
+  readonly isRpc: boolean
+}
+
+class A2aError extends Error {
+  override readonly name = 'A2aError'
+  readonly code: number
+  readonly status: number
+  constructor(code: number, message: string, status = 400) {
+    super(message)
+    this.code = code
+    this.status = status
+  }
+}
+
+const errors = {
+  parse: () => new A2aError(-32_700, 'The body is not JSON.'),
+  invalid: (message: string) => new A2aError(-32_602, message),
+  method: (name: string) => new A2aError(-32_601, `There is no method ${name.slice(0, 100)}.`, 404),
+  notFound: () => new A2aError(-32_001, 'There is no such task.', 404),
+  ended: () => new A2aError(-32_002, 'The task has ended.', 409),
+  noPush: () => new A2aError(-32_003, 'Push notifications are not offered: use the outgoing webhooks.'),
+  unsupported: (message: string) => new A2aError(-32_004, message),
+  content: (kind: string) => new A2aError(-32_005, `A message may have texts, data and links, and not ${kind}.`),
+  version: (version: string) => new A2aError(-32_009, `The version ${version.slice(0, 20)} is not 1.0 or 0.3.`),
+}
+
+const operations = new Set([
+  'createRun',
+  'getRun',
+  'streamRunEvents',
+  'stopRun',
+  'steerRun',
+  'listQuestions',
+  'answerQuestion',
+  'listApprovals',
+])
+
+/** An answer, or the body of a stream. */
+type Answer = JsonObject | ReadableStream<Uint8Array>
+type Server = { readonly call: CallApi; readonly version: A2aVersion; readonly wrap: (value: JsonObject) => JsonObject }
+type Method = (server: Server, params: JsonObject) => Promise<Answer>
+
+const methods: Readonly<Record<string, Method>> = {
+  SendMessage: sendMessage,
+  SendStreamingMessage: async (server, params) => follow(server, await submit(server, params)),
+  GetTask: async (server, params) => showTask(server, await findRun(server, idIn(params))),
+  CancelTask: cancelTask,
+  SubscribeToTask: subscribe,
+}
+
+/** The names of version 0.3. */
+const olderNames: Readonly<Record<string, string>> = {
+  'message/send': 'SendMessage',
+  'message/stream': 'SendStreamingMessage',
+  'tasks/get': 'GetTask',
+  'tasks/cancel': 'CancelTask',
+  'tasks/resubscribe': 'SubscribeToTask',
+}
+
+export async function serveA2a(request: A2aRequest): Promise<Response> {
+  const { text, isRpc } = request
+  const body = text.trim() ? parseJson(text) : {}
+  const id = isRpc && isJsonObject(body) ? (body['id'] ?? null) : null
+  const wrap = (value: JsonObject): JsonObject => (isRpc ? { jsonrpc: '2.0', id, result: value } : value)
+  try {
+    if (!isJsonObject(body)) throw errors.parse()
+    const answer = await answerRequest(request, body, wrap)
+    if (answer instanceof ReadableStream) return new Response(answer, { headers: eventStreamHeaders })
+    return Response.json(wrap(answer))
+  } catch (error) {
+    if (!(error instanceof A2aError)) throw error
+    const { code, message, status } = error
+    if (isRpc) return Response.json({ jsonrpc: '2.0', id, error: { code, message } })
+    return Response.json({ error: { code: status, message, details: [{ reason: String(code) }] } }, { status })
+  }
+}
+
+function answerRequest(request: A2aRequest, body: JsonObject, wrap: Server['wrap']): Promise<Answer> {
+  const { web, routes, isRpc } = request
+  const { method, params } = isRpc ? readRpc(body) : readPath(web, body)
+  const version = chooseVersion(web.req.header('a2a-version'), method)
+  const name = Object.hasOwn(olderNames, method) ? (olderNames[method] ?? '') : method
+  const run = Object.hasOwn(methods, name) ? methods[name] : undefined
+  if (!run) throw /Push|pushNotification/.test(name) ? errors.noPush() : errors.method(name)
+  return run({ call: openApi(routes, operations, request), version, wrap }, params)
+}
+
+function readRpc({ jsonrpc, method, params = {} }: JsonObject) {
+  if (jsonrpc !== '2.0' || typeof method !== 'string') throw new A2aError(-32_600, 'Send one JSON-RPC 2.0 request.')
+  if (!isJsonObject(params)) throw errors.invalid('params must be an object.')
+  return { method, params }
+}
+
+/** By the method of HTTP and the action that the path names. */
+const pathMethods: Readonly<Record<string, string>> = {
+  'POST message:send': 'SendMessage',
+  'POST message:stream': 'SendStreamingMessage',
+  'GET ': 'GetTask',
+  'GET subscribe': 'SubscribeToTask',
+  'POST cancel': 'CancelTask',
+}
+
+function readPath({ req }: RequestContext, body: JsonObject) {
+  const sending = req.param('action')
+  const [, id = '', named = ''] = /^(.*?)(?::(subscribe|cancel))?$/.exec(req.param('id') ?? '') ?? []
+  const action = sending ?? named
+  const method = pathMethods[`${req.method} ${action}`]
+  if (method === undefined) throw errors.method(action || 'of this path')
+  return { method, params: sending === undefined ? { id } : body }
+}
+
+/** Without the header a client is older than it. A method of one version alone says which it is. */
+function chooseVersion(header: string | undefined, method: string): A2aVersion {
+  const version = header?.trim()
+  if (version !== undefined && version !== '' && !/^(?:1\.0|0\.3)(?:\.\d{1,9})?$/.test(version))
+    throw errors.version(version)
+  return Object.hasOwn(olderNames, method) ? '0.3' : '1.0'
+}
+
+function idIn({ id }: JsonObject): string {
+  if (typeof id !== 'string' || id === '') throw errors.invalid('Give the id of the task.')
+  return id
+}
+
+const runPath = (id: string, more = ''): string => `/v1/runs/${encodeURIComponent(id.toWellFormed())}${more}`
+
+/** A refusal of the API, in words. */
+async function readOrThrow(response: Response): Promise<JsonObject> {
+  const body: unknown = await response.json()
+  if (response.ok && isJsonObject(body)) return body
+  const error = isJsonObject(body) && isJsonObject(body['error']) ? body['error'] : {}
+  const message = String(error['message'] ?? 'The request was refused.')
+  throw new A2aError(response.status >= 500 ? -32_603 : -32_602, message, response.status)
+}
+
+async function findRun({ call }: Server, id: string): Promise<TaskRun> {
+  const response = await call({ method: 'GET', path: runPath(id) })
+  if (response.status === 404) throw errors.notFound()
+  return (await readOrThrow(response)) as unknown as TaskRun
+}
+
+async function showTask(server: Server, run: TaskRun): Promise<JsonObject> {
+  const asked = run.status === 'waiting' ? (await findPending(server, run))?.asked : undefined
+  return renderTask(server.version, run, asked)
+}
+
+/** The question or the approval that a run waits for. */
+async function findPending({ call }: Server, { run_id: id }: TaskRun) {
+  for (const [path, type] of [
+    ['/api/questions', 'question.request'],
+    ['/api/approvals', 'approval.request'],
+  ] as const) {
+    const { data } = await readOrThrow(await call({ method: 'GET', path: `${path}?limit=200` }))
+    const found = (Array.isArray(data) ? data : []).find((one) => isJsonObject(one) && one['run_id'] === id)
+    if (isJsonObject(found)) return { id: String(found['id']), type, asked: describeWait({ ...found, type }) }
+  }
+  return undefined
+}
+
+async function sendMessage(server: Server, params: JsonObject): Promise<JsonObject> {
+  const ids = await submit(server, params)
+  const { configuration } = params
+  const { returnImmediately, blocking } = isJsonObject(configuration) ? configuration : {}
+  if (returnImmediately !== true && blocking !== false) await waitForSegment(server, ids)
+  const task = await showTask(server, await findRun(server, ids.run_id))
+  return server.version === '0.3' ? task : { task }
+}
+
+type RunIds = Pick<TaskRun, 'run_id' | 'session_id'>
+
+async function submit(server: Server, params: JsonObject): Promise<RunIds> {
+  const message = readA2aMessage(params['message'])
+  if (!message) throw errors.invalid('Give a message with parts.')
+  if (message.unsupported !== undefined) throw errors.content(message.unsupported)
+  if (!message.text.trim()) throw errors.invalid('The message has no text.')
+  return message.taskId === undefined ? begin(server, message) : goOn(server, message, message.taskId)
+}
+
+/** A message that is sent again begins no second run. */
+async function begin({ call }: Server, { text, contextId, messageId }: A2aMessage): Promise<RunIds> {
+  const body = { input: text, ...(contextId !== undefined && { session_id: contextId }) }
+  const isKey = messageId !== undefined && /^[\x21-\x7e]{1,200}$/.test(messageId)
+  const headers = isKey ? { 'idempotency-key': `a2a-${messageId}` } : {}
+  return (await readOrThrow(await call({ method: 'POST', path: '/v1/runs', body, headers }))) as unknown as RunIds
+}
+
+async function goOn(server: Server, { text, contextId }: A2aMessage, taskId: string): Promise<RunIds> {
+  const run = await findRun(server, taskId)
+  if (contextId !== undefined && contextId !== run.session_id)
+    throw errors.invalid('The task belongs to another context.')
+  if (hasTaskEnded(run)) throw errors.unsupported('The task has ended. Send the message without its id.')
+  const pending = run.status === 'waiting' ? await findPending(server, run) : undefined
+  // An agent that works through this key could allow its own calls.
+  if (pending?.type === 'approval.request') throw errors.unsupported('A person has to answer this approval.')
+  const { call } = server
+  const sent = pending
+    ? await call({
+        method: 'POST',
+        path: `/api/questions/${encodeURIComponent(pending.id)}`,
+        body: { answer: text },
+      })
+    : await call({ method: 'POST', path: runPath(taskId, '/steer'), body: { input: text } })
+  await readOrThrow(sent)
+  return run
+}
+
+async function openEvents({ call }: Server, { run_id: id }: RunIds): Promise<ReadableStream<Uint8Array>> {
+  const response = await call({ method: 'GET', path: runPath(id, '/events') })
+  if (response.status === 404) throw errors.notFound()
+  if (!response.ok || !response.body) await readOrThrow(response)
+  return response.body as ReadableStream<Uint8Array>
+}
+
+/** Reads until the run ends, or waits for somebody. */
+const waitForSegment = async (server: Server, ids: RunIds): Promise<void> =>
+  (await follow(server, ids)).pipeTo(new WritableStream())
+
+/** The stream begins with the run, so that it has requests that were answered since. */
+const isAnswered = async (server: Server, { run_id: id }: RunIds, { type }: JsonObject): Promise<boolean> =>
+  (type === 'question.request' || type === 'approval.request') && (await findRun(server, id)).status !== 'waiting'
+
+const renderSse = (value: JsonObject): string => `data: ${JSON.stringify(value)}\n\n`
+
+/** The task as it is, then its changes until it ends or waits for somebody. */
+async function follow(server: Server, ids: RunIds): Promise<ReadableStream<Uint8Array>> {
+  const { version, wrap } = server
+  const renderer = new TaskRenderer(version, idsOf(ids))
+  const task = renderTask(version, { ...ids, status: 'running' })
+  const events = await openEvents(server, ids)
+  return translateStream(events, {
+    begin: () => renderSse(wrap(version === '0.3' ? task : { task })),
+    render: async (event) => {
+      const updates = (await isAnswered(server, ids, event)) ? [] : renderer.render(event)
+      return updates.map((update) => renderSse(wrap(update))).join('')
+    },
+    end: () => '',
+    isOver: () => renderer.isOver,
+  })
+}
+
+async function subscribe(server: Server, params: JsonObject): Promise<ReadableStream<Uint8Array>> {
+  const run = await findRun(server, idIn(params))
+  if (hasTaskEnded(run)) throw errors.unsupported('The task has ended.')
+  return follow(server, run)
+}
+
+/** The events of a run end with it. */
+const waitForEnd = async (server: Server, ids: RunIds): Promise<void> =>
+  (await openEvents(server, ids)).pipeTo(new WritableStream())
+
+async function cancelTask(server: Server, params: JsonObject): Promise<JsonObject> {
+  const run = await findRun(server, idIn(params))
+  if (hasTaskEnded(run)) throw errors.ended()
+  await readOrThrow(await server.call({ method: 'POST', path: runPath(run.run_id, '/stop'), body: {} }))
+  await waitForEnd(server, run)
+  return renderTask(server.version, await findRun(server, run.run_id))
+}

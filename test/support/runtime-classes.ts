@@ -1,0 +1,3 @@
+/** Stands for the classes of the runtime in tests that run in Node. */
+
+export const RpcTarget = Object
