@@ -2,13 +2,9 @@
 
 import { once } from 'node:events'
 import { createServer, type Server as HttpServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { startModelServer } from '../support/model-server/server.ts'
 import { chromium } from './support/chromium.ts'
-import { createClient } from './support/client.ts'
-import { deleteState, newState, type Server, startServer } from './support/server.ts'
-import { modelSettings } from './support/shared.ts'
+import { owner, server } from './support/here.ts'
 
 const pages: Readonly<Record<string, string>> = {
   '/': '<!doctype html><title>Shop</title><h1>Welcome</h1><a href="/second">Second</a>',
@@ -18,30 +14,18 @@ const pages: Readonly<Record<string, string>> = {
 }
 
 describe.skipIf(chromium === undefined)('the browser of npm start (needs Chromium)', () => {
-  const state = newState()
   let site: HttpServer
-  let model: Awaited<ReturnType<typeof startModelServer>>
-  let server: Server
 
   beforeAll(async () => {
     site = createServer((request, response) => {
       const page = pages[request.url ?? '']
       response.writeHead(page ? 200 : 404, { 'content-type': 'text/html' }).end(page)
-    }).listen(0, '127.0.0.1')
+    }).listen(server.shopPort, '127.0.0.1')
     await once(site, 'listening')
-    model = await startModelServer()
-    const map = { 'shop.example.com': `http://127.0.0.1:${(site.address() as AddressInfo).port}` }
-    server = await startServer({ state, env: { ...modelSettings(model.url), WEB_HOST_MAP: JSON.stringify(map) } })
   })
-  afterAll(async () => {
-    await server.stop()
-    await model.close()
-    site.close()
-    deleteState(state)
-  })
+  afterAll(() => void site.close())
 
   it('reads a page that scripts make, opens another, follows its link by keys, and goes back; a private address is refused', async () => {
-    const owner = createClient(server.url, server.key)
     const session = await owner.newSession()
     const steps = [
       'web_extract {"urls":["http://shop.example.com/app"]}',

@@ -1,6 +1,8 @@
-/** Tests that turns of a killed server end after its restart, without any request. */
+/** Tests that turns of a killed server end after its restart, without any request, and that its page goes on. */
 
+import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { type Browser, chromium, launchBrowser } from './support/chromium.ts'
 import { eventually } from './support/client.ts'
 import {
   type Begun,
@@ -18,6 +20,49 @@ import {
 } from './support/killed-turns.ts'
 import type { Server } from './support/server.ts'
 
+const wordsOfPage = 200
+
+/** A page with a session, in which an answer comes. */
+class WatchingPage {
+  readonly session: string
+  readonly page: Page
+  readonly #browser: Browser
+
+  private constructor(session: string, page: Page, browser: Browser) {
+    this.session = session
+    this.page = page
+    this.#browser = browser
+  }
+
+  static async open(server: Server): Promise<WatchingPage> {
+    const browser = await launchBrowser()
+    const page = await (await browser.newContext({ locale: 'en-US' })).newPage()
+    page.setDefaultTimeout(60_000)
+    const client = clientTo(server)
+    await page.goto((await client.post('/api/login/links')).json.url.replace('127.0.0.1', 'localhost'))
+    const session = await client.newSession()
+    await page.goto(`${server.url.replace('127.0.0.1', 'localhost')}/#/chat/${session}`)
+    const watching = new WatchingPage(session, page, browser)
+    await watching.composer.fill(`[[slow ttft=20 chunks=${wordsOfPage} gap=40 nonce=page]] count`)
+    return watching
+  }
+
+  get composer() {
+    return this.page.getByRole('textbox', { name: 'Message' })
+  }
+
+  /** Writes a draft while the server is gone. Returns whether the page says so, also after it has tried to connect. */
+  async writeDraft(): Promise<boolean> {
+    const notice = this.page.getByText('Reconnecting')
+    await notice.waitFor()
+    await this.composer.fill('a draft')
+    await this.page.waitForTimeout(2_500)
+    return notice.isVisible()
+  }
+
+  close = () => this.#browser.close()
+}
+
 describe('a server killed with a turn at every failpoint', () => {
   const places = [
     { place: 'before-model', answers: 2, allowed: once },
@@ -30,28 +75,37 @@ describe('a server killed with a turn at every failpoint', () => {
   const later = '[[slow ttft=3000 chunks=3 nonce=later]]'
   let waiting: string
   let accepted: number
+  let watching: WatchingPage | undefined
+  let saidThatItWaits: boolean | undefined
   let back: Server
 
   beforeAll(async () => {
     const first = await start({ FAILPOINTS: places.map(({ place }) => `${place}=hang@1`).join(',') })
+    watching = chromium === undefined ? undefined : await WatchingPage.open(first)
     // Each stops at the first failpoint that none before it has used up.
     for (const { place } of places) {
       turns.set(place, await begin(first, writes(place)))
       await first.printed(`FP:${place}`)
     }
+    await watching?.composer.press('Enter')
     const talking = await begin(first, '[[slow gap=40 chunks=60 nonce=mid-stream]]')
     turns.set('mid-stream', talking)
     await talking.listener.until(({ type, id = 0 }) => type === 'message.delta' && id > 8)
     waiting = await clientTo(first).newSession()
     accepted = (await clientTo(first).post(`/api/sessions/${waiting}/steer`, { input: later })).status
+    await watching?.page.getByText('word5 ').waitFor()
     await kill(first)
     for (const { chat, listener } of turns.values()) {
       await chat
       await eventually(listener.ended, Boolean)
     }
-    back = await start()
-  }, 120_000)
-  afterAll(() => kill(back))
+    saidThatItWaits = await watching?.writeDraft()
+    back = await start({}, Number(new URL(first.url).port))
+  }, 240_000)
+  afterAll(async () => {
+    await watching?.close()
+    await kill(back)
+  })
 
   it.each(places)('$place: goes on by itself, and writes once', async ({ place, answers, allowed }) => {
     const turn = turns.get(place) as Begun
@@ -78,6 +132,18 @@ describe('a server killed with a turn at every failpoint', () => {
       ['user', later],
       ['assistant', 'word0 word1 word2'],
     ])
+  })
+
+  it.skipIf(chromium === undefined)('the page goes on by itself, and shows each word once', async () => {
+    const { page, composer, session } = watching as WatchingPage
+    expect(saidThatItWaits).toBe(true)
+    await page.getByRole('button', { name: 'Answer again' }).waitFor()
+    const words = (await page.locator('.block.text').innerText()).trim().split(/\s+/)
+    expect(words).toEqual(Array.from({ length: wordsOfPage }, (_, at) => `word${at}`))
+    await expect.poll(() => page.locator('.block.user').count()).toBe(1)
+    await expect.poll(() => composer.inputValue()).toBe('a draft')
+    const messages = await clientTo(back).messages(session)
+    expect(messages.filter(({ role }) => role === 'user')).toHaveLength(1)
   })
 
   it('logs no error on the way back', () => {

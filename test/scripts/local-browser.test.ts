@@ -65,6 +65,23 @@ describe.each(chromiums)('the proxy of %s', (path) => {
     expect(await session.go(address('/second'))).toContain('Second page')
   })
 
+  it('loads no pages of its own beside that of the session', async () => {
+    await session.go(address('/second'))
+    const version = (await (await fetch(`${url}/json/version`)).json()) as { readonly webSocketDebuggerUrl: string }
+    const socket = new WebSocket(version.webSocketDebuggerUrl)
+    await new Promise((open) => socket.addEventListener('open', open))
+    const answer = new Promise<string>((resolve) =>
+      socket.addEventListener('message', ({ data }) => resolve(String(data))),
+    )
+    socket.send(JSON.stringify({ id: 1, method: 'Target.getTargets', params: { filter: [{}] } }))
+    const { result } = JSON.parse(await answer) as {
+      readonly result: { readonly targetInfos: { readonly url: string }[] }
+    }
+    socket.close()
+    expect(result.targetInfos.length).toBeGreaterThan(0)
+    expect(result.targetInfos.filter((target) => target.url.startsWith('chrome://'))).toEqual([])
+  })
+
   it('refuses sockets of an earlier browser', async () => {
     const socket = new WebSocket(`${url.replace('http', 'ws')}/devtools/browser/unknown`)
     await new Promise((refused) => socket.addEventListener('error', refused))

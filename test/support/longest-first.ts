@@ -30,7 +30,6 @@ export const longest = [
   'durable/session/self-started/goals',
   'worker/credentials',
   'durable/events/events',
-  'e2e/page-kill',
   'e2e/page-walk',
   'e2e/page-rows',
   'e2e/start',

@@ -158,7 +158,7 @@ const poison: readonly PoisonRule[] = [
     all: [
       /\b(?:send|post|forward|upload|report|copy|email|transmit)\b/i,
       /\b(?:a copy|all|also|the (?:data|results?|content|workspace|conversation|files?|mails?))\b/i,
-      /https?:\/\/|[\w.+-]{1,64}@[\w-]{1,64}\.\w|\bthe following address\b/i,
+      /https?:\/\/|[\w.+-]@[\w-]{1,64}\.\w|\bthe following address\b/i,
     ],
   },
   { reason: 'it sends data away', all: [/^\s*exfiltrate\b/i] },

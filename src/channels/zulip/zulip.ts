@@ -194,7 +194,7 @@ function parseQuote(content: string) {
 function parseUploads(text: string): { readonly media: readonly MediaReference[]; readonly words: string } {
   const media: MediaReference[] = []
   const words = text.replace(
-    /!?\[([^\]\n]{0,300})\]\(\/(user_uploads\/[^)\s]{1,500})\)/g,
+    /!?\[([^[\]\n]{0,300})\]\(\/(user_uploads\/[^)\s]{1,500})\)/g,
     (_whole, label: string, reference: string) => {
       const name = decodeURIComponent(reference.split('/').at(-1) ?? label)
       const mime = mimeOfName(name)

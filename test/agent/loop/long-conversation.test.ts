@@ -1,11 +1,12 @@
 import { beforeAll, describe, expect, it } from 'vitest'
 import { dialectHarnesses } from '../providers/support/dialects.ts'
 import { LongConversation } from './long-conversation.ts'
+import { isLong } from '../../support/long.ts'
 import { randomFrom } from './simulation.ts'
 
 const turns = Number(process.env['TURNS'] ?? 400)
 /** Conversations that each dialect renders: the newest ones. */
-const maxSamples = 40
+const maxSamples = isLong ? 40 : 8
 const seed = Number(process.env['SEED'] ?? 1)
 
 describe(`a conversation of ${turns} turns in a window of 16,000 tokens, with deaths and failing summaries`, () => {

@@ -3,7 +3,7 @@ import type { LoopHarness } from '../support/scripted.ts'
 import { record, replay, shrink } from './shrink.ts'
 import { simulate, simulateWith } from './simulation.ts'
 
-const runs = Number(process.env['SIMULATIONS'] ?? 2_000)
+const runs = Number(process.env['SIMULATIONS'] ?? 500)
 const first = Number(process.env['SEED'] ?? 1)
 
 it(`every turn ends well in ${runs} simulations with failures, evictions and interruptions`, async () => {

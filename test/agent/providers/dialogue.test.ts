@@ -5,6 +5,7 @@ import { describe, expect, it } from 'vitest'
 import type { ModelRequest } from '#agent/core/dialect.ts'
 import { type AssistantMessage, callsIn, type Message, textIn, userText } from '#agent/core/message.ts'
 import type { RecordedResponse, DialectHarness } from './support/conformance.ts'
+import { isLong } from '../../support/long.ts'
 import { toolResult, pixelPng, tools } from './support/requests.ts'
 import { dialectHarnesses } from './support/dialects.ts'
 
@@ -176,7 +177,7 @@ describe('any stored history', longTest, () => {
           )
           expect(harness.findViolations(body)).toEqual([])
         }),
-        { numRuns: 150 },
+        { numRuns: isLong ? 150 : 40 },
       )
     },
   )

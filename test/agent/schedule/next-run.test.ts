@@ -9,7 +9,7 @@ import { parseSchedule } from '#agent/schedule/parse-schedule.ts'
 import { listClockChanges, listWallMinutes, type OracleFields, oracleNextRun } from './oracle.ts'
 
 const dayMs = 86_400_000
-const cases = Number(process.env['NEXT_RUN_CASES'] ?? 1_500)
+const cases = Number(process.env['NEXT_RUN_CASES'] ?? 500)
 const [from, to] = [Date.UTC(2024, 0, 1), Date.UTC(2029, 0, 1)]
 const windowDays = 4
 

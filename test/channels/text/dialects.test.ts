@@ -15,7 +15,7 @@ import { encodeHtml } from '#channels/text/encode-html.ts'
 import { parseMarkdown } from '#channels/text/parse-markdown.ts'
 import { encodeWhatsapp, renderWhatsapp } from '#channels/whatsapp/whatsapp.ts'
 
-const { RENDERED_DOCS = '500', RENDERED_SEED = '1' } =
+const { RENDERED_DOCS = '200', RENDERED_SEED = '1' } =
   (globalThis as { process?: { env: Record<string, string> } }).process?.env ?? {}
 const zeroWidth = /\u200b/g
 

@@ -83,7 +83,7 @@ describe('with and without any rows of others', () => {
       expect(await answer(among)).toEqual(expected)
     }
     await fc.assert(fc.asyncProperty(corpus, othersCorpus, fc.array(query, { minLength: 1, maxLength: 3 }), check), {
-      numRuns: isLong ? 15 : 6,
+      numRuns: isLong ? 15 : 3,
     })
   }, 60_000)
 })

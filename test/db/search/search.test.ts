@@ -5,6 +5,7 @@ import { userText } from '#agent/core/message.ts'
 import { createD1History } from '#db/history.ts'
 import { database, applyMigrations, newTenant, noonMs, createPage, createRecord, toolResult } from '../fixtures.ts'
 import { countD1, newRowCount } from '../../support/billed-rows.ts'
+import { isLong } from '../../support/long.ts'
 
 beforeAll(applyMigrations)
 
@@ -182,7 +183,7 @@ describe('a query', () => {
       fc.asyncProperty(queries, async (query) => {
         expect((await store.search(query, 5)).length).toBeLessThanOrEqual(5)
       }),
-      { numRuns: 300 },
+      { numRuns: isLong ? 300 : 60 },
     )
     expect(await store.search('a '.repeat(5000), 5)).toEqual([])
     expect(await store.search(`"${'天'.repeat(5000)}"`, 5)).toEqual([])

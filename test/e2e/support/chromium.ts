@@ -12,7 +12,7 @@ import {
   type BrowserContextOptions,
   type Locator,
 } from 'playwright-core'
-import { findChromium, headlessFlags } from '../../../scripts/lib/chromium.mjs'
+import { addressFieldFeatures, findChromium, headlessFlags } from '../../../scripts/lib/chromium.mjs'
 import { writeSpeech } from './sound.ts'
 
 /** The path of the preferred browser. */
@@ -27,6 +27,28 @@ export type Browser = {
 /** The browser of this process. It ends with the process: a start takes as long as many tests. */
 let running: Promise<WholeBrowser> | undefined
 
+/** Replaces the list of Playwright, whose names it begins with: Chromium reads the last list alone. */
+const disabledFeatures = [
+  'AutoDeElevate',
+  'AvoidCorsURLLoaderRestartOnRedirect',
+  'AvoidUnnecessaryBeforeUnloadCheckSync',
+  'BlockOriginHeaderModificationOnRedirect',
+  'DestroyProfileOnBrowserClose',
+  'DialMediaRouteProvider',
+  'GlobalMediaControls',
+  'HttpsUpgrades',
+  'LensOverlay',
+  'MediaRouter',
+  'NetworkTimeServiceQuerying',
+  'OptimizationHints',
+  'PaintHolding',
+  'ThirdPartyStoragePartitioning',
+  'Translate',
+  ...addressFieldFeatures,
+  // A process that waits for the next site, beside each page.
+  'SpareRendererForSitePerProcess',
+]
+
 function launch(): Promise<WholeBrowser> {
   const speech = writeSpeech()
   return playwright.launch({
@@ -34,6 +56,7 @@ function launch(): Promise<WholeBrowser> {
     args: [
       '--no-sandbox',
       '--disable-gpu',
+      `--disable-features=${disabledFeatures.join(',')}`,
       '--use-fake-ui-for-media-stream',
       '--use-fake-device-for-media-stream',
       `--use-file-for-fake-audio-capture=${speech}`,

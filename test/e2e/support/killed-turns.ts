@@ -14,8 +14,8 @@ export const model = await startModelServer()
 const state = newState()
 const running = new Set<Server>()
 
-export const start = async (env: Record<string, string> = {}): Promise<Server> => {
-  const server = await startServer({ state, env: { ...modelSettings(model.url), ...env } })
+export const start = async (env: Record<string, string> = {}, port?: number): Promise<Server> => {
+  const server = await startServer({ state, env: { ...modelSettings(model.url), ...env }, ...(port && { port }) })
   running.add(server)
   return server
 }

@@ -114,8 +114,8 @@ export async function startServer({
     await waitForExit(group)
   }
   try {
-    // Another entry may have to be built first.
-    await printed(/^Talaria is ready on .*\n/m, script === 'start' ? 60_000 : 180_000)
+    // Another entry may have to be built first. A start itself gives up after 120 s, and says why.
+    await printed(/^Talaria is ready on .*\n/m, script === 'start' ? 150_000 : 180_000)
   } catch (error) {
     await kill()
     throw error

@@ -14,6 +14,8 @@ declare module 'vitest' {
       readonly telegramUrl: string
       /** The test of Discord listens there. */
       readonly discordPort: number
+      /** The test of the browser serves `http://shop.example.com` there. */
+      readonly shopPort: number
     }
   }
 }
@@ -24,13 +26,14 @@ export default async function setup(project: TestProject): Promise<() => Promise
     telegram.close()
     await model.close()
   }
-  const [state, discordPort] = [newState(), await freePort()]
+  const [state, discordPort, shopPort] = [newState(), await freePort(), await freePort()]
   const server = await startServer({
     state,
     env: {
       ...modelSettings(model.url),
       TELEGRAM_API_BASE: telegram.url,
       DISCORD_API_BASE: `http://127.0.0.1:${discordPort}`,
+      WEB_HOST_MAP: JSON.stringify({ 'shop.example.com': `http://127.0.0.1:${shopPort}` }),
     },
   }).catch(async (error: unknown) => {
     await closeAll()
@@ -42,6 +45,7 @@ export default async function setup(project: TestProject): Promise<() => Promise
     modelUrl: model.url,
     telegramUrl: telegram.url,
     discordPort,
+    shopPort,
   })
   return async () => {
     await server.stop()

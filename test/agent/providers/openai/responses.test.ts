@@ -3,6 +3,7 @@ import type OpenAI from 'openai'
 import { describe, expect, it } from 'vitest'
 import type { ModelRequest, Quirks } from '#agent/core/dialect.ts'
 import { type Message, userText } from '#agent/core/message.ts'
+import { isLong } from '../../../support/long.ts'
 import { findResponsesViolations } from '../fakes/openai-responses.ts'
 import { assistantText, pixelPng, toolResult, tools } from '../support/requests.ts'
 import {
@@ -233,7 +234,7 @@ describe('any stored history', () => {
           expect(findResponsesViolations(renderJson({ transcript: whole, ...more }))).toEqual([])
         },
       ),
-      { numRuns: 500 },
+      { numRuns: isLong ? 500 : 100 },
     )
   })
 })

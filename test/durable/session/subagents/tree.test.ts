@@ -7,7 +7,7 @@ import { runTree } from './tree.ts'
 
 beforeAll(applyMigrations)
 
-const { TREES = '2', TREE_SEED = '1' } = env as unknown as Readonly<Record<string, string | undefined>>
+const { TREES = '1', TREE_SEED = '1' } = env as unknown as Readonly<Record<string, string | undefined>>
 const [seeds, firstSeed] = [Number(TREES), Number(TREE_SEED)]
 
 describe('a tree of 1 + 8 + 16 agents', () => {
