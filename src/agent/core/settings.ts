@@ -20,6 +20,11 @@ const browserSettings = {
   browser: z
     .strictObject({
       backend: z.enum(browserBackends).optional().describe('Default: the first one that is set up.'),
+      profile: z
+        .string()
+        .regex(/^[\w.-]{1,64}$/)
+        .optional()
+        .describe('The profile that keeps logins. Default: none.'),
       idle_seconds: z.int().min(1).max(540).optional().describe('An unused browser is closed. Default: 120.'),
       usd_per_hour: z
         .number()
