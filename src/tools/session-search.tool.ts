@@ -15,9 +15,11 @@ const input = z.object({
   limit: z.int().min(1).max(maxSessions).default(3).describe('Sessions.'),
   sort: z.enum(['newest', 'oldest']).optional().describe('Default: best match.'),
   detail: z
-    .enum(['adaptive', 'full'])
+    .enum(['adaptive', 'full', 'answer'])
     .default('adaptive')
-    .describe('adaptive: the best session in detail. full: each session, with how it began and ended.'),
+    .describe(
+      'adaptive: the best session in detail. full: each session, with how it began and ended. answer: an answer to the query from them.',
+    ),
   session_id: z.string().optional().describe('An id, or a link @session:ID.'),
   around_message_id: z.int().min(1).optional().describe('A message number of that session.'),
   window: z.int().min(1).max(20).default(5).describe('Messages on each side.'),
@@ -31,9 +33,9 @@ export default defineTool({
   description:
     'Earlier conversations with this user, without this one and its forks. No arguments: recent sessions. query: full-text search. session_id: its beginning and end; with around_message_id: the messages around one. Cite a session by its link.',
   input,
-  needs: ['history'],
+  needs: ['history', 'model'],
   effect: 'pure',
   risk: () => 'read',
-  timeoutMs: () => 30_000,
+  timeoutMs: ({ detail }) => (detail === 'answer' ? 180_000 : 30_000),
   run: async (request, context) => (await import('./search-sessions.ts')).searchSessions(request, context),
 })

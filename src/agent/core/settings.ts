@@ -139,6 +139,8 @@ export const sideTasks = [
   'goal_judge',
   'moa_reference',
   'plugin',
+  'web_extract',
+  'session_search',
 ] as const
 export type SideTask = (typeof sideTasks)[number]
 
@@ -153,6 +155,7 @@ const sideTask = z.strictObject({
     .optional()
     .describe('Tried after the model, in this order. No other models are tried.'),
   timeout: count(3_600).optional().describe('Timeout of one call in seconds.'),
+  max_tokens: count(100_000).optional().describe('Maximum output of one call.'),
   enabled: z
     .boolean()
     .optional()
