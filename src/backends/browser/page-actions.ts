@@ -117,7 +117,7 @@ const focusedField = `(() => {
 })()`
 
 /** The fields that have the focus of their documents: what a person types goes into one of them. */
-export async function findFocused(page: BrowserPage): Promise<readonly FilledField[]> {
+async function findFocused(page: BrowserPage): Promise<readonly FilledField[]> {
   const frames = await page.frames()
   const found = await Promise.all(
     frames.map(async ({ id, loaderId }) => {

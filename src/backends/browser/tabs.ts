@@ -6,7 +6,7 @@ import { BrowserProblem } from './element.ts'
 import { openPage } from './use-page.ts'
 import type { AcquiredBrowser, BrowserVendor } from './vendors.ts'
 
-export const maxPages = 5
+const maxPages = 5
 
 type Target = { readonly targetId: string; readonly url: string; readonly title: string }
 

@@ -2,6 +2,7 @@
 
 import type { BrowserAction } from '#agent/core/browser/browser.ts'
 import { clock } from '#durable/platform/clock.ts'
+import { withDeadline } from '#durable/platform/timeout.ts'
 import type { SessionBrowser } from '#durable/turn/tools/browser/session-browser.ts'
 
 export type BrowserView = {
@@ -16,7 +17,9 @@ export type ShownScreen =
   | { readonly width: number; readonly height: number; readonly jpeg: string }
 
 const timeoutMs = 30_000
-const call = () => ({ callId: 'person', signal: AbortSignal.timeout(timeoutMs), isPerson: true }) as const
+
+const act = (browser: SessionBrowser, action: BrowserAction) =>
+  withDeadline(timeoutMs, (signal) => browser.act(action, { callId: 'person', signal, isPerson: true }))
 
 export function describeBrowser({ state }: SessionBrowser): BrowserView {
   if (state?.at !== 'open') return { open: false, url: null, handed_over_until: null, reason: null }
@@ -35,9 +38,9 @@ export async function actForPerson(
   browser: SessionBrowser,
   action: Extract<BrowserAction, { kind: 'screen' | 'input' }>,
 ): Promise<ShownScreen> {
-  const done = action.kind === 'input' ? await browser.act(action, call()) : undefined
+  const done = action.kind === 'input' ? await act(browser, action) : undefined
   if (done?.kind === 'failed') return { error: done.error }
-  const shown = await browser.act({ kind: 'screen' }, call())
+  const shown = await act(browser, { kind: 'screen' })
   if (shown.kind === 'failed') return { error: shown.error }
   const { width, height } = shown.value['view'] as { readonly width: number; readonly height: number }
   return { width, height, jpeg: shown.image ?? '' }
@@ -46,6 +49,6 @@ export async function actForPerson(
 /** False: nobody had it. */
 export async function giveBack(browser: SessionBrowser): Promise<true | undefined> {
   if (describeBrowser(browser).handed_over_until === null) return undefined
-  await browser.act({ kind: 'takeBack', isDone: true }, call())
+  await act(browser, { kind: 'takeBack', isDone: true })
   return true
 }

@@ -5,7 +5,7 @@ import type { OpenBrowser } from '#agent/core/browser/browser-state.ts'
 import { clock } from '#durable/platform/clock.ts'
 import type { BrowserHost } from './browser-host.ts'
 
-export const leaseMs = 15 * 60_000
+const leaseMs = 15 * 60_000
 
 const personKinds: ReadonlySet<BrowserAction['kind']> = new Set(['screen', 'input'])
 

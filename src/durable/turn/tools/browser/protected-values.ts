@@ -27,7 +27,7 @@ export const browserAuthority = ({ tenantId, sessionId }: Pick<BrowserHost, 'ten
   systemAuthority(tenantId, { kind: 'session', id: sessionId })
 
 /** `isFresh`: asks again, because a person may have changed the entry. */
-export async function openVault(host: BrowserHost, isFresh = false): Promise<readonly OpenedEntry[]> {
+async function openVault(host: BrowserHost, isFresh = false): Promise<readonly OpenedEntry[]> {
   const { env, tenantId } = host
   const known = opened.get(tenantId)
   if (known && !isFresh && clock.now() - known.at < freshMs) return known.entries
