@@ -82,19 +82,24 @@ async function useOpen(host: BrowserHost, state: OpenBrowser, action: OpenAction
   switch (action.kind) {
     case 'handOver':
       return handOver(host, state, action.reason)
-    case 'takeBack': {
-      const free = endLease(host, state)
-      await saveProfile(host, openVendor(host, state.backend), await toAcquired(host, state), state)
-      const answer = await use(host, free, { kind: 'snapshot', isFull: false }, call)
-      return answer.kind === 'failed'
-        ? answer
-        : { ...answer, value: { person_is_done: action.isDone, ...answer.value } }
-    }
+    case 'takeBack':
+      return takeBack(host, state, action.isDone, call)
     case 'tabs':
       return useTabs(host, state, action, call)
     default:
       return use(host, state, action, call)
   }
+}
+
+/** Where the person has gone, and what the page shows. */
+async function takeBack(host: BrowserHost, state: OpenBrowser, isDone: boolean, call: BrowserCall) {
+  const free = endLease(host, state)
+  await saveProfile(host, openVendor(host, state.backend), await toAcquired(host, state), state)
+  const answer = await use(host, free, { kind: 'snapshot', isFull: false }, call)
+  if (answer.kind === 'failed') return answer
+  const shown = host.row.get()?.url ?? state.url
+  const mask = await openMask(host, free)
+  return { ...answer, value: { person_is_done: isDone, url: mask ? mask(shown) : shown, ...answer.value } }
 }
 
 async function useTabs(host: BrowserHost, before: OpenBrowser, action: TabsAction, call: BrowserCall) {
