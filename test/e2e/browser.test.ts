@@ -16,6 +16,7 @@ const pages: Readonly<Record<string, string>> = {
     '<!doctype html><title>App</title><main></main><script>document.querySelector("main").innerHTML = "<h1>Made by a script</h1><p>Only browsers see this.</p>"</script>',
   '/login':
     '<!doctype html><title>Login</title><form action="/sent"><input name=q aria-label=Code style="position:fixed;inset:0;width:100%"></form>',
+  '/sent': '<!doctype html><title>Sent</title><h1>Thanks</h1>',
   '/second': '<!doctype html><title>Second</title><h1>Second page</h1>',
 }
 
@@ -29,7 +30,7 @@ describe.skipIf(chromium === undefined)('the browser of npm start (needs Chromiu
   beforeAll(async () => {
     site = createServer((request, response) => {
       asked.push(request.url ?? '')
-      const page = pages[request.url ?? '']
+      const page = pages[request.url?.split('?')[0] ?? '']
       response.writeHead(page ? 200 : 404, { 'content-type': 'text/html' }).end(page)
     }).listen(0, '127.0.0.1')
     await once(site, 'listening')
