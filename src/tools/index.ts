@@ -6,13 +6,18 @@ import browserCdp from './browser/browser-cdp.tool.ts'
 import browserClick from './browser/browser-click.tool.ts'
 import browserConsole from './browser/browser-console.tool.ts'
 import browserDialog from './browser/browser-dialog.tool.ts'
+import browserFill from './browser/browser-fill.tool.ts'
 import browserGetImages from './browser/browser-get-images.tool.ts'
 import browserNavigate from './browser/browser-navigate.tool.ts'
+import browserPdf from './browser/browser-pdf.tool.ts'
 import browserPress from './browser/browser-press.tool.ts'
 import browserScroll from './browser/browser-scroll.tool.ts'
 import browserSnapshot from './browser/browser-snapshot.tool.ts'
+import browserTabs from './browser/browser-tabs.tool.ts'
 import browserType from './browser/browser-type.tool.ts'
+import browserUpload from './browser/browser-upload.tool.ts'
 import browserVision from './browser/browser-vision.tool.ts'
+import requestHandoff from './browser/request-handoff.tool.ts'
 import checkpoint from './checkpoints/checkpoint.tool.ts'
 import restore from './checkpoints/restore.tool.ts'
 import clarify from './clarify.tool.ts'
@@ -45,13 +50,18 @@ export const tools: readonly Tool[] = [
   browserClick,
   browserConsole,
   browserDialog,
+  browserFill,
   browserGetImages,
   browserNavigate,
+  browserPdf,
   browserPress,
   browserScroll,
   browserSnapshot,
+  browserTabs,
   browserType,
+  browserUpload,
   browserVision,
+  requestHandoff,
   checkpoint,
   restore,
   clarify,

@@ -55,6 +55,7 @@ import { sessionContextRoutes } from './routes/session-context.ts'
 import { sessionChatRoutes } from './routes/session-chat.ts'
 import { commandRoutes } from './routes/session/commands.ts'
 import { deleteSessionsRoutes } from './routes/session/delete-sessions.ts'
+import { sessionBrowserRoutes } from './routes/session/browser.ts'
 import { sessionGoalRoutes } from './routes/session/goal.ts'
 import { sharedPageRoutes, shareRoutes } from './routes/session/shares.ts'
 import { sessionMessageRoutes } from './routes/session/messages.ts'
@@ -65,6 +66,7 @@ import { tenantRoutes } from './routes/tenant.ts'
 import { createToolRoutes } from './routes/tools.ts'
 import { uploadRoutes } from './routes/v1/uploads.ts'
 import { usageRoutes } from './routes/usage.ts'
+import { vaultRoutes } from './routes/vault.ts'
 import { webhookRoutes } from './routes/webhooks.ts'
 import { requireAccess } from './access.ts'
 import { authenticate } from './auth.ts'
@@ -91,6 +93,7 @@ export const routes: readonly ApiRoute[] = [
   ...tenantEventRoutes,
   ...deleteSessionsRoutes,
   ...sessionGoalRoutes,
+  ...sessionBrowserRoutes,
   ...commandRoutes,
   ...sessionChatRoutes,
   ...agUiRoutes,
@@ -104,6 +107,7 @@ export const routes: readonly ApiRoute[] = [
   ...approvalRoutes,
   ...credentialRoutes,
   ...secretRoutes,
+  ...vaultRoutes,
   ...memoryRoutes,
   ...mcpRoutes,
   ...appRoutes,

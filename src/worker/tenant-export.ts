@@ -19,6 +19,7 @@ import { memoryOf } from '#durable/tenant/memory/memory.ts'
 import { projectsOf } from '#durable/tenant/projects/project.ts'
 import { addressSession } from './sessions.ts'
 import { blobPrefix, tenantStub } from '#durable/platform/addresses.ts'
+import { vaultOf } from '#durable/tenant/vault/vault-entry.ts'
 
 const pageSize = 100
 const iso = (ms: number) => new Date(ms).toISOString()
@@ -43,17 +44,20 @@ async function* lines(env: Env, tenant: Tenant): AsyncGenerator<string> {
 
 async function* tenantLines(env: Env, tenantId: string): AsyncGenerator<string> {
   const tenant = tenantStub(env, tenantId)
-  const [settings, credentials, secrets, people] = await Promise.all([
+  const [settings, credentials, secrets, people, vault] = await Promise.all([
     tenant.settings.get(),
     tenant.credentials.list(createOperator(tenantId)),
     tenant.secrets.list(createOperator(tenantId)),
     tenant.pairing.list(createOperator(tenantId)),
+    vaultOf(env, tenantId).list(createOperator(tenantId)),
   ])
   yield line('settings', { settings: withoutHeaders(settings) })
   for (const { id, provider, name, lastFour, createdAt } of credentials.list)
     yield line('credential', { id, provider, name, last_four: lastFour, created_at: iso(createdAt) })
   for (const { name, lastFour, createdAt } of secrets)
     yield line('secret', { name, last_four: lastFour, created_at: iso(createdAt) })
+  for (const { name, fields, origins, unasked, createdAt } of vault)
+    yield line('vault', { name, fields, origins, unasked_origins: unasked, created_at: iso(createdAt) })
   for (const person of people) yield line('person', { ...person, at: iso(person.at) })
   for (const { target, owner, entries } of await memoryOf(tenant).listAll(createOperator(tenantId)))
     if (entries.length) yield line('memory', { target, owner: owner ?? null, entries })

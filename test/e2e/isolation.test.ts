@@ -23,6 +23,7 @@ const bodies: Record<string, unknown> = {
   '/previews': { path: 'a.txt' },
   '/messages/{seq}/rating': { value: 'good' },
   '/checkpoints': { name: 'before' },
+  '/browser/input': { type: 'key', key: 'Tab' },
   '/versions': { version: 'msg_1' },
   '/files/{path}/move': { to: 'b.txt' },
 }

@@ -90,6 +90,7 @@ async function fill(client: Client): Promise<ReadonlyMap<ScreenName, string>> {
     ['run', `run/${message?.run_id}`],
     ['files', `files/${id}`],
     ['tree', `tree/${id}`],
+    ['browser', `browser/${id}`],
     ['batches', `batches/${batch.id}`],
     ['plugins', 'plugins/rates'],
     ['skills', 'skills/tee'],

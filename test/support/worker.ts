@@ -27,6 +27,11 @@ await Promise.all([
   import('#durable/tenant/jobs/run-job.ts'),
   import('#durable/tenant/mcp/servers.ts'),
   import('#durable/tenant/jobs/deliver-result.ts'),
+  import('#durable/tenant/vault/vault-rows.ts'),
+  import('#tools/browser/ask-person.ts'),
+  import('#tools/browser/browser-files.ts'),
+  import('#tools/search-sessions.ts'),
+  import('#tools/terminal/process-actions.ts'),
 ])
 
 const bound = () => ({

@@ -3,7 +3,7 @@
 import { describe, expect, it } from 'vitest'
 import { foreignMarks } from '#agent/core/marks.ts'
 import type { Message, MessageSource } from '#agent/core/message.ts'
-import type { HistoryPort, HistoryMessage } from '#agent/core/tool.ts'
+import type { HistoryPort, HistoryMessage, SideModel } from '#agent/core/tool.ts'
 import sessionSearch from '#tools/session-search.tool.ts'
 import { call } from './support/call.ts'
 
@@ -113,6 +113,31 @@ describe('session_search', () => {
     const contents = (await ask({ session_id: 'a' }))['messages'].map(({ content }: { content: string }) => content)
     expect(contents.map((content: string) => fenced.test(content))).toEqual([true, true, false, false])
     expect((await ask({ query: 'words' }))['results'][0].matches[0].snippet).toMatch(fenced)
+  })
+
+  it('lets another model answer from what was found, with its own settings, and shows the passages where none can', async () => {
+    const asked: object[] = []
+    const model: SideModel = { ask: async (request) => (asked.push(request), { text: 'In May.', costUsd: 0 }) }
+    const ask = async (services: object) => {
+      const input = { query: 'words', detail: 'answer' }
+      return (await call(sessionSearch, input, { history, ...services })).result
+    }
+    expect(await ask({ model })).toMatchObject({
+      mode: 'answer',
+      answer: 'In May.',
+      sources: [{ session_id: 'a', link: '@session:a' }, { session_id: 'b' }],
+    })
+    expect(asked).toEqual([
+      expect.objectContaining({
+        task: 'session_search',
+        prompt: expect.stringMatching(/^Question: words\n[^]*@session:a/),
+      }),
+    ])
+    const failing: SideModel = { ask: async () => ({ error: 'busy', costUsd: 0 }) }
+    expect(await ask({ model: failing })).toMatchObject({
+      mode: 'discovery',
+      note: expect.stringContaining('passages'),
+    })
   })
 
   it('takes a link for an id', async () => {

@@ -119,6 +119,7 @@ describe('a session of another tenant', () => {
       '/api/sessions/:id/versions': { version: 'msg_1' },
       '/api/sessions/:id/messages/:seq/rating': { value: 'good' },
       '/api/sessions/:id/checkpoints': { name: 'before' },
+      '/api/sessions/:id/browser/input': { type: 'key', key: 'Tab' },
       '/api/questions/:id': { answer: 'x' },
       '/api/sessions/:id/files/:path{.*}/move': { to: 'b.txt' },
     }

@@ -33,6 +33,8 @@ async function filledTenant(canary: string) {
   await call('POST', '/api/credentials', { key: tenant.key, body: credential })
   const secret = { name: 'DEPLOY_TOKEN', value: `${canary}-secret-0000` }
   await call('POST', '/api/secrets', { key: tenant.key, body: secret })
+  const entry = { name: 'bank', origins: ['https://bank.example.com'], fields: { password: `${canary}-secret-1111` } }
+  await call('POST', '/api/vault', { key: tenant.key, body: entry })
   const content = `---\nname: notes\ndescription: ${canary}\n---\n\n${canary}\n`
   await call('POST', '/api/skills', { key: tenant.key, body: { name: 'notes', content } })
   const project = await call<{ id: string }>('POST', '/api/projects', { key: tenant.key, body: { name: canary } })
@@ -57,6 +59,7 @@ it('has all data of the tenant, and none of another one', async () => {
   expect(of('key')).toHaveLength(1)
   expect(of('credential')).toMatchObject([{ provider: 'openai', last_four: '0000' }])
   expect(of('secret')).toMatchObject([{ name: 'DEPLOY_TOKEN', last_four: '0000' }])
+  expect(of('vault')).toMatchObject([{ name: 'bank', fields: ['password'], origins: ['https://bank.example.com'] }])
   expect(of('skill')).toMatchObject([{ name: 'notes', source: 'user', files: [{ path: 'SKILL.md' }] }])
   expect(text).toContain(btoa('---\nname: notes\ndescription: canary-one\n---\n\ncanary-one\n'))
   expect(of('project')).toMatchObject([{ name: 'canary-one', files: [{ path: 'a.txt', data: btoa('canary-one') }] }])

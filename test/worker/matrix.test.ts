@@ -88,6 +88,12 @@ async function makeResources(
   })
   const secret = { name: `S_${crypto.randomUUID().replaceAll('-', '_').toUpperCase()}`, value: crypto.randomUUID() }
   await call('POST', '/api/secrets', { key, body: secret })
+  const entry = `${canary} ${crypto.randomUUID().slice(0, 8)}`
+  const site = `https://${canary}.example.com`
+  await call('POST', '/api/vault', {
+    key,
+    body: { name: entry, origins: [site], fields: { password: canary.repeat(4) } },
+  })
   const skill = `skill-${crypto.randomUUID().slice(0, 8)}`
   const content = `---\nname: ${skill}\ndescription: ${canary}\n---\n\n${canary}\n`
   await call('POST', '/api/skills', { key, body: { name: skill, content } })
@@ -168,6 +174,7 @@ async function makeResources(
     tenant: id,
     path: `${canary}.txt`,
     question: await newest('/api/questions', key, asks),
+    entry,
     approval: await newest('/api/approvals', key, needs),
     asking: asks,
     needing: needs,
@@ -187,6 +194,7 @@ async function makeTenant(canary: string): Promise<Tenant> {
   await remove(`/v1/files/${deleted['file']}`)
   await remove(`/api/credentials/${deleted['credential']}`)
   await remove(`/api/secrets/${deleted['secret']}`)
+  await remove(`/api/vault/${encodeURIComponent(String(deleted['entry']))}`)
   await remove(`/api/skills/${deleted['skill']}`)
   await call('POST', `/api/memory/pending/${deleted['memory']}`, { key, body: { decision: 'reject' } })
   await remove(`/api/jobs/${deleted['job']}`)
@@ -217,6 +225,7 @@ const unknown: Resources = {
   file: `file-${'0'.repeat(32)}`,
   credential: `cred_${'0'.repeat(32)}`,
   secret: 'NEVER_STORED',
+  entry: 'never-stored',
   job: '0'.repeat(12),
   batch: `batch_${'0'.repeat(32)}`,
   skill: 'never-stored',
@@ -246,6 +255,7 @@ const kinds: readonly (readonly [RegExp, string])[] = [
   [/^\/v1\/files\/\{/, 'file'],
   [/^\/api\/credentials\/\{/, 'credential'],
   [/^\/api\/secrets\/\{/, 'secret'],
+  [/^\/api\/vault\/\{/, 'entry'],
   [/^\/api\/skills\/\{/, 'skill'],
   [/^\/api\/memory\/pending\/\{/, 'memory'],
   [/^\/api\/jobs\/\{/, 'job'],
@@ -267,6 +277,8 @@ const kindOf = ({ path }: Operation) => kinds.find(([pattern]) => pattern.test(p
 /** Bodies that samples of the schema cannot be. */
 const bodies: Readonly<Record<string, object>> = {
   'POST /api/questions/{id}': { answer: 'x' },
+  'POST /api/vault': { name: 'x', origins: ['https://x.example.com'], fields: { username: 'x' } },
+  'PATCH /api/vault/{entry}': { origins: ['https://x.example.com'], unasked_origins: [] },
   'POST /v1/runs': { input: 'x', session_id: 'never-made' },
   'PATCH /api/sessions/{id}': { title: 'x' },
   'POST /api/jobs': { prompt: 'x', schedule: 'every 1d' },
@@ -299,6 +311,7 @@ function addressOf(
     name: resources[kind === 'skill' || kind === 'plugin' ? kind : 'secret'] ?? 'x',
     n: inside['n'] ?? '1',
     delivery: 'x',
+    entry: resources['entry'] ?? 'x',
     share: 'share_x',
     path: inside['path'] ?? 'x',
     attachment: inside['attachment'] ?? 'msg_1.0',

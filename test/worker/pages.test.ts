@@ -90,6 +90,8 @@ describe('lists of the API', () => {
     'pairing',
     'credentials',
     'secrets',
+    'vault',
+    'browser/profiles',
     'settings/models',
     'search?q=x',
     'sessions',

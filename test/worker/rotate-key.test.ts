@@ -10,6 +10,8 @@ import { headerOwner } from '#durable/models/provider-headers.ts'
 import { loadConnection, unsealSecrets } from '#durable/tenant/channels/connection.ts'
 import { createConnections } from '#db/channel-connections.ts'
 import { secretOwner } from '#durable/platform/tenant-secrets.ts'
+import { sealForTenant } from '#durable/tenant/secrets/tenant-seal.ts'
+import { profileOwner, vaultOf, vaultOwner } from '#durable/tenant/vault/vault-entry.ts'
 import { tenantStub } from '#durable/platform/addresses.ts'
 import { serveMcp } from '../support/mcp-server.ts'
 import { mcpUrl } from '../support/oauth-server.ts'
@@ -119,6 +121,27 @@ it('a new ENCRYPTION_KEY opens everything during the rotation, and alone after i
   expect((await openAll(after, id))[0]).toMatchObject({ kind: 'unreadable' })
   expect(await rotate(during, id)).toEqual({ resealed: 4, unreadable: [] })
   expect(await openAll(after, id)).toEqual(all)
+})
+
+it('entries of the vault and browser profiles are sealed again, and open without the earlier key', async () => {
+  const { id, key } = await newTenant()
+  const fields = { password: 'the-vault-password' }
+  await call('POST', '/api/vault', { key, body: { name: 'bank', origins: ['https://bank.example.com'], fields } })
+  const [vault, by] = [vaultOf(bindings, id), ownerAuthority(id)]
+  const sealed = await sealForTenant(bindings, '[]', profileOwner(id, 'work'))
+  await vault.putProfile(by, { name: 'work', savedAt: 1, sealed })
+  const during = { ...bindings, ENCRYPTION_KEY: newMaster, ENCRYPTION_KEY_PREVIOUS: bindings.ENCRYPTION_KEY ?? '' }
+  expect(await rotate(during, id)).toEqual({ resealed: 2, unreadable: [] })
+  const after = { ...bindings, ENCRYPTION_KEY: newMaster }
+  const [entry] = await vault.list(by)
+  const profile = await vault.profile(by, 'work')
+  expect([
+    await unseal(after, entry?.sealed ?? '', vaultOwner(id, 'bank')),
+    await unseal(after, profile?.sealed ?? '', profileOwner(id, 'work')),
+  ]).toEqual([
+    { kind: 'opened', secret: JSON.stringify(fields) },
+    { kind: 'opened', secret: '[]' },
+  ])
 })
 
 it('a channel without secrets is sealed again too', async () => {

@@ -21,6 +21,7 @@ export const screenNames = [
   'plugins',
   'secrets',
   'tree',
+  'browser',
   'owner',
   'account',
   'keys',

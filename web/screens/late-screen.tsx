@@ -28,6 +28,7 @@ const screens: Readonly<Record<Exclude<ScreenName, 'chat'> | 'palette', Load>> =
   batches: async () => (await import('./batches/batches.tsx')).Batches,
   evals: async () => (await import('./evals/evals.tsx')).Evals,
   tree: async () => (await import('./tree/tree.tsx')).SessionTree,
+  browser: async () => (await import('./browser/live-browser.tsx')).LiveBrowser,
   owner: async () => (await import('./owner/owner.tsx')).Owner,
   account: async () => (await import('./account/account.tsx')).Account,
   keys: async () => (await import('./account/key-help.tsx')).KeyHelp,

@@ -145,6 +145,7 @@ export const settingsInEnglish: SettingWords = {
     'video.provider': 'Who makes video',
     'video.model': 'Model of video',
     'browser.backend': 'Browser',
+    'browser.profile': 'Profile that keeps logins',
     'browser.idle_seconds': 'Close an unused browser',
     'browser.usd_per_hour': 'Price of a browser hour',
     'browser.allow_expressions': 'Allow expressions in pages',

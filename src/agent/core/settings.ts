@@ -20,6 +20,11 @@ const browserSettings = {
   browser: z
     .strictObject({
       backend: z.enum(browserBackends).optional().describe('Default: the first one that is set up.'),
+      profile: z
+        .string()
+        .regex(/^[\w.-]{1,64}$/)
+        .optional()
+        .describe('The profile that keeps logins. Default: none.'),
       idle_seconds: z.int().min(1).max(540).optional().describe('An unused browser is closed. Default: 120.'),
       usd_per_hour: z
         .number()
@@ -134,6 +139,8 @@ export const sideTasks = [
   'goal_judge',
   'moa_reference',
   'plugin',
+  'web_extract',
+  'session_search',
 ] as const
 export type SideTask = (typeof sideTasks)[number]
 
@@ -148,6 +155,7 @@ const sideTask = z.strictObject({
     .optional()
     .describe('Tried after the model, in this order. No other models are tried.'),
   timeout: count(3_600).optional().describe('Timeout of one call in seconds.'),
+  max_tokens: count(100_000).optional().describe('Maximum output of one call.'),
   enabled: z
     .boolean()
     .optional()

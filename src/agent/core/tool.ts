@@ -157,6 +157,8 @@ export type SideModel = {
     readonly system: string
     readonly prompt: string
     readonly maxTokens?: number
+    /** Whose settings choose the model. Default: `plugin`. */
+    readonly task?: 'web_extract' | 'session_search'
     /** `costUsd`: undefined when no price is known. */
   }) => Promise<({ readonly text: string } | { readonly error: string }) & { readonly costUsd: number | undefined }>
 }

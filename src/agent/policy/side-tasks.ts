@@ -14,6 +14,8 @@ const timeoutSeconds: Record<SideTask, number> = {
   goal_judge: 60,
   moa_reference: 900,
   plugin: 60,
+  web_extract: 360,
+  session_search: 60,
 }
 
 export const getSideTimeoutMs = (task: SideTask, configured: number | undefined): number =>

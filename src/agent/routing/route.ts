@@ -116,7 +116,7 @@ function buildRoute(target: RouteTarget, sources: Sources): Route {
     isReasoning: facts.reasoning ?? reasoningModels.test(model),
     endpoints: keys.map((key) => ({
       ...key,
-      baseUrl: choice.baseUrl,
+      baseUrl: throughPrefix(choice.baseUrl, provider, sources),
       headers: choice.headers,
       quirks,
       ...parseRegion(provider, sources),
@@ -130,6 +130,13 @@ function buildRoute(target: RouteTarget, sources: Sources): Route {
     cache: resolveCacheTtl(quirks, settings),
     facts,
   })
+}
+
+/** Signed requests and addresses of tenants do not take the way of the deployment. */
+function throughPrefix(address: string, { id, regionVariables }: Provider, { variables }: Sources): string {
+  const prefix = variables['MODEL_ADDRESS_PREFIX']?.trim()
+  if (!prefix || regionVariables || id.startsWith('custom:') || !/^https?:/.test(address)) return address
+  return `${prefix.replace(/\/{1,20}$/, '')}/${address.replace(/^https?:\/\//, '')}`
 }
 
 /** The region to sign for, where the address names none. */

@@ -62,7 +62,7 @@ const rules: Readonly<Record<string, MarkRule>> = {
 }
 
 const prefixRules: readonly (readonly [RegExp, MarkRule])[] = [
-  [/^(?:web|browser)_/, (call) => joinMarks(foreignMarks, call.reported)],
+  [/^(?:web_|browser_|request_handoff$)/, (call) => joinMarks(foreignMarks, call.reported)],
   // Foreign servers may return both.
   [/^mcp_/, () => allMarks],
   [/^ha_/, () => privateMarks],
@@ -77,7 +77,7 @@ export function getResultMarks(call: MarkedCall): Marks {
 }
 
 /** Tools whose calls change the files that they name. */
-const writers: ReadonlySet<string> = new Set(['write_file', 'patch', 'make_document', 'text_to_speech'])
+const writers: ReadonlySet<string> = new Set(['write_file', 'patch', 'make_document', 'text_to_speech', 'browser_pdf'])
 
 /** Files that a call may have changed: those that it names, any, or none. */
 export function getWriteReach(tool: string, input: unknown): 'named' | 'any' | 'none' {

@@ -51,7 +51,7 @@ export async function findElement(page: BrowserPage, ref: string, { frames }: Op
 }
 
 /** Calls a function of ours on the element, in the isolated world. */
-async function callOn<T>(
+export async function callOn<T>(
   { page, frameId, objectId }: Element,
   functionDeclaration: string,
   ...values: unknown[]
@@ -114,7 +114,7 @@ async function choose(element: Element, text: string): Promise<string> {
 export async function click(element: Element): Promise<Readonly<Record<string, unknown>>> {
   const { tag, isDisabled, type: kind } = await getKind(element)
   if (isDisabled) throw new BrowserProblem('The element is disabled. Something else has to happen first.')
-  if (kind === 'file') throw new BrowserProblem('Files cannot be chosen here.')
+  if (kind === 'file') throw new BrowserProblem('A click cannot choose files: use browser_upload.')
   if (tag === 'option') return { selected: await choose(element, '') }
   const place = await findPlace(element)
   if (!place) {

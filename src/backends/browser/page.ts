@@ -23,6 +23,8 @@ export type ShownDialog = { readonly type: string; readonly message: string; rea
 export type PageOptions = {
   readonly connection: CdpConnection
   readonly targetId: string
+  /** Pages of the session beside this one. */
+  readonly others?: readonly string[] | undefined
   readonly network: NetworkGuard
   readonly schedule: ScheduleTimer
   /** The browser reaches a private network: every request is judged. */
@@ -207,7 +209,8 @@ export class BrowserPage {
   /** Frames with a process of their own are judged like the page. Pages of others, on a shared browser, are let go. */
   #handleTarget({ sessionId, targetInfo, waitingForDebugger }: AttachedTarget): void {
     const send = this.#sendTo(sessionId)
-    const isOurs = targetInfo.browserContextId === this.#contextId
+    const isKnown = this.#options.others?.includes(targetInfo.targetId)
+    const isOurs = !isKnown && targetInfo.browserContextId === this.#contextId
     const work: Promise<unknown>[] = []
     if (targetInfo.type === 'iframe') {
       this.#frameSessions.set(targetInfo.targetId, sessionId)

@@ -1,13 +1,23 @@
 /** Performs one action on the page of a session and returns what the model sees of it. */
 
 import type { ScheduleTimer } from '#agent/core/clock.ts'
-import type { BrowserAction } from '#agent/core/browser/browser.ts'
-import type { OpenBrowser } from '#agent/core/browser/browser-state.ts'
+import type { BrowserAction, PersonInput } from '#agent/core/browser/browser.ts'
+import type { FilledField, OpenBrowser, SnapshotFrame } from '#agent/core/browser/browser-state.ts'
 import { removeInvisible, removeInvisibleFrom } from '../web/remove-invisible.ts'
 import type { CdpConnection } from './cdp.ts'
 import { clearConsole, readConsole } from './console.ts'
 import { BrowserProblem, click, findElement, pageChanged, press, type } from './element.ts'
+import { fillField, type FilledValue } from './fill-field.ts'
 import type { PageFrame, BrowserPage } from './page.ts'
+import {
+  actForPerson,
+  listRequests,
+  maskedNodes,
+  printPage,
+  requirePresentable,
+  showScreen,
+  uploadFiles,
+} from './page-actions.ts'
 import { graceOf, hasReacted, settle, startWatch, waitForDocument } from './page-activity.ts'
 import { sendRawCommand } from './raw-command.ts'
 import { type PageSnapshot, takeSnapshot } from './snapshot.ts'
@@ -23,7 +33,17 @@ export type ActionContext = {
   readonly isFirst: boolean
   /** Shortens a snapshot, and stores all of it. */
   readonly limitText: (text: string) => Promise<string>
+  /** Masks values of the vault and of people. Absent: there are none. */
+  readonly redact?: ((text: string) => string) | undefined
+  /** Opens a field of an entry of the vault. */
+  readonly openField?: OpenField | undefined
 }
+
+/** Returns the origins where the value may be filled in, or rejects with a `BrowserProblem`. */
+export type OpenField = (
+  action: Extract<BrowserAction, { kind: 'fill' }>,
+  field: string,
+) => Promise<FilledValue & { readonly allowed: readonly string[] }>
 
 export type ActionOutcome = {
   readonly value: Readonly<Record<string, unknown>>
@@ -35,10 +55,15 @@ export type ActionOutcome = {
   readonly error?: string
 }
 
-type ActionResult = Pick<ActionOutcome, 'value' | 'image'> & { readonly snapshot?: PageSnapshot }
+type ActionResult = Pick<ActionOutcome, 'value' | 'image'> & {
+  readonly snapshot?: PageSnapshot
+  readonly filled?: readonly FilledField[]
+  /** What was done before it failed counts. */
+  readonly error?: string
+}
 
-/** The choice for dialogs needs no page: the session stores it. */
-export type PageAction = Exclude<BrowserAction, { kind: 'dialog' }>
+/** The others need no page: the session stores a choice, has the vault, or lends the browser. */
+export type PageAction = Exclude<BrowserAction, { kind: 'dialog' | 'vault' | 'handOver' | 'takeBack' | 'tabs' }>
 
 const openTimeoutMs = 60_000
 const firstOpenTimeoutMs = 120_000
@@ -50,35 +75,60 @@ const maxImages = 200
 const maxHtmlChars = 2_000_000
 const maxWindows = 10
 const maxBlocked = 5
+const maxFilled = 200
 /** For an empty page, which needs no network. */
 const leaveTimeoutMs = 5_000
 
 export async function performAction(action: PageAction, context: ActionContext): Promise<ActionOutcome> {
   const { page, state } = context
   await requireAllowedPage(context, 'before')
+  if (state.isGuarded) requireGuarded(action)
   const limitText = (text: string) => context.limitText(removeInvisible(text))
   const done = await performKind(action, { ...context, limitText })
   const main = await requireAllowedPage(context, 'after')
   const failed = page.activity.failedDocument ?? state.failed
   const failure = failed?.loaderId === main.loaderId ? failed : undefined
-  const hasChanged = !done.snapshot && state.frames[0] !== undefined && state.frames[0].loaderId !== main.loaderId
+  const error = failure && openingKinds.has(action.kind) ? describeStatus(failure.status) : done.error
   return {
     ...(done.image !== undefined && { image: done.image }),
+    ...(error !== undefined && { error }),
     value: removeInvisibleFrom({
       success: true,
       ...done.value,
-      ...(hasChanged && { url: main.url, note: pageChanged }),
+      ...(hasLeft(done, main, state) && { url: main.url, note: pageChanged }),
       ...(failure && { http_status: failure.status, warning: describeStatus(failure.status) }),
       ...describeEvents(page),
     }),
-    ...(failure && openingKinds.has(action.kind) && { error: describeStatus(failure.status) }),
-    change: {
-      url: main.url,
-      failed: failure,
-      dialog: page.unusedDialog,
-      ...(done.snapshot && { frames: done.snapshot.frames, snapshotNo: state.snapshotNo + 1 }),
-    },
+    change: { url: main.url, failed: failure, dialog: page.unusedDialog, ...keepSeen(done, state) },
   }
+}
+
+const hasLeft = (
+  { snapshot: taken }: ActionResult,
+  { loaderId }: PageFrame,
+  { frames: [shown] }: OpenBrowser,
+): boolean => !taken && shown !== undefined && shown.loaderId !== loaderId
+
+const keepSeen = ({ snapshot: taken, filled = [] }: ActionResult, state: OpenBrowser): Partial<OpenBrowser> => ({
+  ...(taken && { frames: taken.frames, snapshotNo: state.snapshotNo + 1 }),
+  ...(filled.length > 0 && { filled: [...(state.filled ?? []), ...filled].slice(-maxFilled), isGuarded: true }),
+})
+
+/** Refuses what could read protected values around their masks, or carry them elsewhere. */
+function requireGuarded(action: PageAction): void {
+  if (action.kind === 'cdp' || (action.kind === 'console' && action.expression !== undefined))
+    throw new BrowserProblem('Refused: this browser holds values of the vault or of a person. Use browser_snapshot.')
+  if (action.kind === 'press' && isCopying(action.key))
+    throw new BrowserProblem('Refused: nothing is copied from a browser that holds values of the vault or of a person.')
+}
+
+/** What a key puts on the clipboard could be pasted elsewhere. */
+function isCopying(key: string): boolean {
+  const parts = key.toLowerCase().split('+')
+  const last = parts.at(-1) ?? ''
+  if (last === 'delete') return parts.includes('shift')
+  const isHeld = parts.some((part) => ['control', 'ctrl', 'meta', 'command', 'cmd'].includes(part))
+  return isHeld && ['c', 'x', 'insert'].includes(last)
 }
 
 const openingKinds: ReadonlySet<string> = new Set(['navigate', 'back'])
@@ -164,12 +214,24 @@ function performKind(action: PageAction, context: ActionContext): Promise<Action
       return goBack(context)
     case 'cdp':
       return sendCommand(action, context)
+    case 'fill':
+      return fill(action, context)
+    case 'upload':
+      return withSettling(context, graceOf.click, async () => {
+        await uploadFiles(await findElement(context.page, action.ref, context.state), action.files)
+        return { uploaded: action.files.map(({ name }) => name) }
+      })
+    case 'input':
+      return useForPerson(action.input, context)
     default:
       return read(action, context)
   }
 }
 
-type ReadAction = Extract<PageAction, { kind: 'images' | 'console' | 'screenshot' | 'html' }>
+type ReadAction = Extract<
+  PageAction,
+  { kind: 'images' | 'console' | 'screenshot' | 'html' | 'requests' | 'pdf' | 'screen' }
+>
 
 function read(action: ReadAction, context: ActionContext): Promise<ActionResult> {
   switch (action.kind) {
@@ -181,8 +243,56 @@ function read(action: ReadAction, context: ActionContext): Promise<ActionResult>
       return takeScreenshot(context)
     case 'html':
       return readHtml(context)
+    case 'requests':
+      return listRequests(context.page).then((requests) => ({ value: { requests, count: requests.length } }))
+    case 'pdf':
+      return printPdf(context)
+    case 'screen':
+      return showScreen(context.page).then(({ view, image }) => ({ value: { view }, image }))
   }
 }
+
+/** One field after another: a page may react to each. The references stay valid as long as the document does. */
+async function fill(action: Extract<PageAction, { kind: 'fill' }>, context: ActionContext): Promise<ActionResult> {
+  const filled: FilledField[] = []
+  const { page, state, openField } = context
+  if (!openField) throw new BrowserProblem('There is no vault here.')
+  const fillAll = async () => {
+    for (const { ref, field } of action.fields) {
+      const { allowed, ...value } = await openField(action, field)
+      const element = await findElement(page, ref, state)
+      const frame = (await page.frames()).find(({ id }) => id === element.frameId)
+      filled.push({ id: element.frameId, loaderId: frame?.loaderId ?? '', node: element.backendNodeId })
+      await fillField(element, value, allowed)
+    }
+    return { filled: action.fields.map(({ field }) => field), entry: action.entry }
+  }
+  try {
+    return { ...(await withSettling(context, graceOf.type, fillAll)), filled }
+  } catch (error) {
+    if (!(error instanceof BrowserProblem)) throw error
+    return { value: {}, error: error.message, filled }
+  }
+}
+
+async function useForPerson(input: PersonInput, context: ActionContext): Promise<ActionResult> {
+  let filled: readonly FilledField[] = []
+  const result = await withSettling(context, graceOf.type, async () => {
+    filled = await actForPerson(context.page, input)
+    return {}
+  })
+  return { ...result, filled }
+}
+
+async function printPdf(context: ActionContext): Promise<ActionResult> {
+  await requirePresentable(context.page, context.state, hasSecretFor(context))
+  return { value: {}, image: await printPage(context.page) }
+}
+
+const hasSecretFor =
+  ({ redact }: ActionContext) =>
+  (text: string): boolean =>
+    redact !== undefined && redact(text) !== text
 
 async function readHtml({ page }: ActionContext): Promise<ActionResult> {
   const [main] = await page.frames()
@@ -221,9 +331,13 @@ async function waitForPage({ page, schedule }: ActionContext, timeoutMs: number)
 const barriers = /captcha|just a moment|attention required|access denied|verify (?:that )?you are|are you a robot/i
 
 /** Adds the address and the title to a snapshot. */
-async function withPage(taken: ActionResult, { page }: ActionContext, isLoaded: boolean): Promise<ActionResult> {
+async function withPage(
+  taken: ActionResult,
+  { page, redact = unchanged }: ActionContext,
+  isLoaded: boolean,
+): Promise<ActionResult> {
   const [main] = await page.frames()
-  const title = (await page.evaluate<string>('document.title')).slice(0, 300)
+  const title = redact((await page.evaluate<string>('document.title')).slice(0, 5_000)).slice(0, 300)
   const warning = taken.snapshot?.hasPassword
     ? 'The page asks for a login.'
     : barriers.test(title) && 'The page may be a check for robots, and not the one that you want.'
@@ -239,8 +353,12 @@ async function withPage(taken: ActionResult, { page }: ActionContext, isLoaded: 
   }
 }
 
-async function snapshot(isFull: boolean, { page, limitText }: ActionContext): Promise<ActionResult> {
-  const taken = await takeSnapshot(page, isFull)
+const unchanged = (text: string): string => text
+
+async function snapshot(isFull: boolean, { page, state, redact, limitText }: ActionContext): Promise<ActionResult> {
+  const isMasked = redact !== undefined || state.filled !== undefined
+  const mask = { nodesIn: (frame: SnapshotFrame) => maskedNodes(state, frame), redact: redact ?? unchanged }
+  const taken = await takeSnapshot(page, isFull, isMasked ? mask : undefined)
   const text = await limitText(taken.lines.join('\n'))
   const note = taken.notes.length ? { note: taken.notes.join(' ') } : {}
   return { value: { snapshot: text, element_count: taken.elements, ...note }, snapshot: taken }
@@ -352,7 +470,9 @@ const sendCommand = (action: Extract<PageAction, { kind: 'cdp' }>, context: Acti
     result: await context.limitText(await sendRawCommand(action, context.page)),
   }))
 
-async function takeScreenshot({ page }: ActionContext): Promise<ActionResult> {
+async function takeScreenshot(context: ActionContext): Promise<ActionResult> {
+  const { page } = context
+  if (context.redact || context.state.filled) await requirePresentable(page, context.state, hasSecretFor(context))
   const { data } = await page.send<{ data: string }>('Page.captureScreenshot', {
     format: 'jpeg',
     quality: jpegQuality,

@@ -20,7 +20,14 @@ const maxSearchedElements = 5_000
 
 const countElements = `document.getElementsByTagName('*').length`
 
-export async function takeSnapshot(page: BrowserPage, isFull: boolean): Promise<PageSnapshot> {
+/** What a snapshot must not show. */
+export type SnapshotMask = {
+  readonly nodesIn: (frame: SnapshotFrame) => ReadonlySet<number>
+  /** Masks values before a text is cut, so that no part of one is left. */
+  readonly redact: (text: string) => string
+}
+
+export async function takeSnapshot(page: BrowserPage, isFull: boolean, mask?: SnapshotMask): Promise<PageSnapshot> {
   const frames = await page.frames()
   const counts = await Promise.all(frames.map(({ id }) => countIn(page, id)))
   const places = frames.map(({ id, loaderId }) => ({ id, loaderId }))
@@ -29,7 +36,7 @@ export async function takeSnapshot(page: BrowserPage, isFull: boolean): Promise<
   const total = counts.reduce((sum, count) => sum + count, 0)
   const [clickable, documents] = await Promise.all([
     total <= maxSearchedElements ? findClickable(page) : new Set<number>(),
-    Promise.all(shown.map((frame) => readDocument(page, frame))),
+    Promise.all(shown.map((frame) => readDocument(page, frame, mask))),
   ])
   const nested = nest(documents, frames, clickable)
   const tree = renderTree(nested, isFull)
@@ -48,10 +55,25 @@ async function takePartial(page: BrowserPage, count: number): Promise<Omit<PageS
 const countIn = (page: BrowserPage, frameId: string): Promise<number> =>
   page.evaluate<number>(countElements, frameId).catch(orElse(0))
 
-async function readDocument(page: BrowserPage, frame: PageFrame): Promise<ReadDocument> {
+async function readDocument(page: BrowserPage, frame: PageFrame, mask?: SnapshotMask): Promise<ReadDocument> {
   const owner = frame.depth === 0 ? undefined : findOwner(page, frame)
   const [nodes, found] = await Promise.all([readTree(page, frame), owner])
-  return { frame, nodes, owner: found }
+  return { frame, nodes: mask ? maskNodes(nodes, frame, mask) : nodes, owner: found }
+}
+
+/** A masked field keeps its name, and shows neither its value nor the texts in it. */
+function maskNodes(nodes: readonly AxNode[], frame: PageFrame, { nodesIn, redact }: SnapshotMask): readonly AxNode[] {
+  const masked = nodesIn(frame)
+  const clean = <Text extends { readonly value?: unknown } | undefined>(text: Text) =>
+    typeof text?.value === 'string' ? { value: redact(text.value) } : text
+  return nodes.map((node) => {
+    const shown = {
+      ...node,
+      ...(node.name && { name: clean(node.name) }),
+      ...(node.value && { value: clean(node.value) }),
+    }
+    return masked.has(node.backendDOMNodeId ?? -1) ? { ...shown, childIds: [], value: { value: '***' } } : shown
+  })
 }
 
 async function readTree(page: BrowserPage, { id, depth }: PageFrame): Promise<readonly AxNode[]> {
@@ -133,7 +155,7 @@ const collect = `(() => {
 })()`
 
 const describe = `function () {
-  const isSecret = this.type === 'password'
+  const isSecret = this.type === 'password' || getComputedStyle(this).webkitTextSecurity !== 'none'
   const label = this.getAttribute('aria-label') || this.labels?.[0]?.innerText || (isSecret ? '' : this.innerText || this.value) || this.placeholder || this.title || ''
   return [this.tagName.toLowerCase(), String(label).replace(/\\s+/g, ' ').trim().slice(0, 200)]
 }`

@@ -4,7 +4,7 @@ import type { ScheduleTimer } from '#agent/core/clock.ts'
 import type { OpenBrowser } from '#agent/core/browser/browser-state.ts'
 import { type CdpConnection, CdpError } from './cdp.ts'
 import { BrowserProblem } from './element.ts'
-import { type ActionOutcome, type PageAction, performAction } from './perform.ts'
+import { type ActionContext, type ActionOutcome, type PageAction, performAction } from './perform.ts'
 import { BrowserPage } from './page.ts'
 import { graceOf, settle } from './page-activity.ts'
 import type { NetworkGuard } from './request-guard.ts'
@@ -17,6 +17,8 @@ export type UseOptions = {
   readonly signal?: AbortSignal | undefined
   readonly isFirst: boolean
   readonly limitText: (text: string) => Promise<string>
+  readonly redact?: ActionContext['redact']
+  readonly openField?: ActionContext['openField']
   /** Keeps work alive that goes on after the call. */
   readonly runInBackground: (work: Promise<void>) => void
 }
@@ -44,23 +46,44 @@ export async function usePage(
   action: PageAction,
   state: OpenBrowser,
   browser: AcquiredBrowser,
-  { vendor, network, schedule, signal, isFirst, limitText, runInBackground }: UseOptions,
+  { vendor, network, schedule, signal, runInBackground, ...how }: UseOptions,
 ): Promise<ActionOutcome> {
   const connection = await requirePresent(vendor.connect(browser, { signal }))
   let leave: () => void = () => connection.close()
   try {
     const { reachesPrivate } = vendor
-    const { targetId, dialog } = state
+    const { targetId, dialog, pages } = state
     const page = await requirePresent(
-      BrowserPage.attach({ connection, targetId, network, schedule, reachesPrivate, dialog }),
+      BrowserPage.attach({ connection, targetId, others: pages, network, schedule, reachesPrivate, dialog }),
     )
     const wasLeft = endVisit(targetId)
     if (page.standsStill) leave = () => runInBackground(leaveWhenQuiet(page, connection, { targetId, schedule }))
-    if (page.standsStill && wasLeft && !isFirst) await settle(page, { schedule, graceMs: graceOf.resumed })
-    return await performAction(action, { page, connection, state, network, schedule, isFirst, limitText })
+    if (page.standsStill && wasLeft && !how.isFirst) await settle(page, { schedule, graceMs: graceOf.resumed })
+    return await performMasked(action, { page, connection, state, network, schedule, ...how })
   } finally {
     leave()
   }
+}
+
+/** Nothing that a call returns shows a protected value, also where it fails. */
+async function performMasked(action: PageAction, context: ActionContext): Promise<ActionOutcome> {
+  const { redact } = context
+  if (!redact) return performAction(action, context)
+  try {
+    const { value, error, ...outcome } = await performAction(action, context)
+    return { ...outcome, value: maskAnswer(value, redact), ...(error !== undefined && { error: redact(error) }) }
+  } catch (error) {
+    if (error instanceof BrowserProblem) throw new BrowserProblem(redact(error.message))
+    throw error
+  }
+}
+
+/** Masks all texts of an answer. */
+export function maskAnswer<T>(value: T, mask: (text: string) => string): T {
+  if (typeof value === 'string') return mask(value) as T
+  if (Array.isArray(value)) return value.map((one) => maskAnswer(one as unknown, mask)) as T
+  if (typeof value !== 'object' || value === null) return value
+  return Object.fromEntries(Object.entries(value).map(([name, one]) => [name, maskAnswer(one as unknown, mask)])) as T
 }
 
 /** Ends of the pages that calls have left, by target: the next call takes the page over. */

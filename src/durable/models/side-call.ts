@@ -86,10 +86,12 @@ const totalTimeoutFactor = 2
 
 export async function runSideCall(
   task: SideTask,
-  request: SideCallRequest,
+  given: SideCallRequest,
   context: SideCallContext,
 ): Promise<SideCallResult> {
-  const attemptMs = getSideTimeoutMs(task, context.settings().auxiliary?.[task]?.timeout)
+  const { timeout, max_tokens: maxTokens } = context.settings().auxiliary?.[task] ?? {}
+  const request = maxTokens === undefined ? given : { ...given, maxTokens }
+  const attemptMs = getSideTimeoutMs(task, timeout)
   const until = clock.now() + totalTimeoutFactor * attemptMs
   // Created before the first await: a stop aborts only the controllers that exist.
   const { signal } = context.abortable()

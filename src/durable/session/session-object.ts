@@ -11,6 +11,7 @@ import { refuseNewerSchema } from '#durable/platform/schema-version.ts'
 import { readSessionSchema } from '#durable/storage/journal.ts'
 import { handleAlarm } from './alarm.ts'
 import { AccessSubject } from './rpc/access.ts'
+import { BrowserSubject } from './rpc/browser.ts'
 import { CheckpointsSubject } from './rpc/checkpoints.ts'
 import { HistorySubject } from './rpc/history.ts'
 import { OpenaiConversationSubject } from './rpc/openai-conversation.ts'
@@ -95,6 +96,10 @@ export class SessionDO extends DurableObject<Env> {
     return this.#subjects.checkpoints
   }
 
+  get browser(): BrowserSubject {
+    return this.#subjects.browser
+  }
+
   get access(): AccessSubject {
     return this.#subjects.access
   }
@@ -145,6 +150,7 @@ const createSubjects = (host: SessionHost) => ({
   transfer: new TransferSubject(host),
   files: new FilesSubject(host),
   checkpoints: new CheckpointsSubject(host),
+  browser: new BrowserSubject(host),
   access: new AccessSubject(host),
   jobs: new JobsSubject(host),
 })

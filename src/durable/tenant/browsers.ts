@@ -1,9 +1,11 @@
-/** Counts the browsers of a tenant, so that its sessions open only so many at a time. */
+/** Counts the browsers of a tenant, so that its sessions open only so many at a time, and reaches its vault. */
 
 import type { Authority } from '#agent/core/permission/authority.ts'
 import type { Limits } from '#agent/core/settings.ts'
 import { clock } from '#durable/platform/clock.ts'
-import { type ChangeCheck, TenantPart } from './tenant-part.ts'
+import { TenantPart } from './tenant-part.ts'
+import type { VaultMethod } from './vault/vault-entry.ts'
+import type { VaultOptions, VaultRows } from './vault/vault-rows.ts'
 
 const defaultMaxBrowsers = 10
 /** A session that never released its browser does not count for longer. */
@@ -16,11 +18,14 @@ export type BrowserClaim = { readonly isFree: boolean; readonly max: number }
 export class TenantBrowsers extends TenantPart {
   readonly #sql: SqlStorage
   readonly #limits: () => Limits
+  readonly #options: VaultOptions
+  #vault: VaultRows | undefined
 
-  constructor(mayChange: ChangeCheck, sql: SqlStorage, limits: () => Limits) {
-    super(mayChange)
+  constructor(options: VaultOptions, sql: SqlStorage, limits: () => Limits) {
+    super(options.mayChange)
     this.#sql = sql
     this.#limits = limits
+    this.#options = options
     sql.exec(schema)
   }
 
@@ -34,6 +39,15 @@ export class TenantBrowsers extends TenantPart {
     if (this.#sql.exec<{ n: number }>(count, sessionId).one().n >= max) return { isFree: false, max }
     this.#sql.exec('INSERT OR REPLACE INTO browser VALUES (?, ?)', sessionId, now)
     return { isFree: true, max }
+  }
+
+  /** Calls the vault, whose code is loaded when it is used. Its methods check further scopes. */
+  async run(authority: Authority, method: VaultMethod, given: unknown[]): Promise<unknown> {
+    this.requireOwn(authority)
+    const { VaultRows: Rows } = await import('./vault/vault-rows.ts')
+    this.#vault ??= new Rows(this.#options)
+    const call = this.#vault[method] as (...args: readonly unknown[]) => unknown
+    return call.call(this.#vault, authority, ...given)
   }
 
   release(authority: Authority, sessionId: string): void {

@@ -258,7 +258,11 @@ export class TenantDO extends DurableObject<Env> {
   readonly #fixes = new TenantFixes(this.#mayChange, this.#sql)
   readonly #imageDescriptions = new TenantImageDescriptions(this.#mayChange, this.#sql)
   readonly #network = new TenantNetwork(this.#mayChange, this.#sql)
-  readonly #browsers = new TenantBrowsers(this.#mayChange, this.#sql, () => effectiveLimits(this.#values))
+  readonly #browsers = new TenantBrowsers(
+    { mayChange: this.#mayChange, values: this.#values, audit: this.#audit },
+    this.#sql,
+    () => effectiveLimits(this.#values),
+  )
   readonly #access = new TenantAccess({
     mayChange: this.#mayChange,
     roles: () => this.#settings.get().roles ?? {},

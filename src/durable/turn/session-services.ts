@@ -224,7 +224,12 @@ export class SessionServices {
       browser: this.browser,
       model: { ask: (request) => askBeside(media.side(), request) },
       person: true,
-      web: createSessionWeb(this.#ports, documents, (url, signal) => this.browser.read(url, signal)),
+      web: createSessionWeb(
+        this.#ports,
+        documents,
+        (url, signal) => this.browser.read(url, signal),
+        (request) => askBeside(media.side(), request),
+      ),
     }
   }
 
@@ -269,8 +274,8 @@ export class SessionServices {
 }
 
 /** Its usage is part of the turn's. */
-async function askBeside(side: SideCall, { system, prompt, maxTokens }: Parameters<SideModel['ask']>[0]) {
-  const { usage, ...answer } = await side('plugin', {
+async function askBeside(side: SideCall, { system, prompt, maxTokens, task }: Parameters<SideModel['ask']>[0]) {
+  const { usage, ...answer } = await side(task ?? 'plugin', {
     system,
     transcript: [{ role: 'user', content: [{ type: 'text', text: prompt }] }],
     ...(maxTokens !== undefined && { maxTokens }),

@@ -8,6 +8,7 @@ import { browserTool, runBrowser } from './run-browser.ts'
 
 const input = z.object({
   clear: z.boolean().default(false).describe('Empties it afterwards.'),
+  network: z.boolean().default(false).describe('Lists the last requests instead, with status, time and size.'),
   expression: z.string().max(20_000).optional().describe('JavaScript to evaluate in the page; mostly switched off.'),
 })
 
@@ -21,7 +22,7 @@ const assessExpression = (expression: string): Assessment => ({
 export default defineTool({
   ...browserTool,
   name: 'browser_console',
-  description: 'See the last messages and errors of the console of the page.',
+  description: 'See the last messages and errors of the console of the page, or its requests.',
   input,
   needs: ['browser'],
   effect: 'effect',
@@ -29,6 +30,9 @@ export default defineTool({
   // A switched-off expression needs nobody's approval.
   assess: ({ expression }, { browser }) =>
     expression && browser.mayEvaluate() ? assessExpression(expression) : assessByRisk('net', []),
-  run: ({ clear, expression }, context) =>
-    runBrowser({ kind: 'console', isCleared: clear, expression: expression || undefined }, context),
+  run: ({ clear, expression, network }, context) =>
+    runBrowser(
+      network ? { kind: 'requests' } : { kind: 'console', isCleared: clear, expression: expression || undefined },
+      context,
+    ),
 })

@@ -14,9 +14,10 @@ export default defineTool({
   toolset: 'web',
   description:
     'Read up to 5 addresses: pages as Markdown, PDF and office documents as text, JSON and other text as it is. ' +
-    'A long page is shortened, and its end names a file with the full text.',
+    'A long page is shortened, or answered for your question, and its end names a file with the full text.',
   input: z.object({
     urls: z.array(z.string().trim().min(1).max(4_000)).min(1).max(5),
+    question: z.string().min(1).max(2_000).optional().describe('What you want to know from them.'),
     char_limit: z.int().min(minChars).max(500_000).optional().describe(`Of each page. Default: ${defaultChars}.`),
   }),
   needs: ['web', 'backend'],
@@ -27,9 +28,9 @@ export default defineTool({
   assess: ({ urls }) => assessSecrets(urls, 'the address'),
   maxResultChars: Infinity,
   timeoutMs: () => 180_000,
-  run: async ({ urls, char_limit: limit = defaultChars }, { web, signal, maxResultChars = Infinity }) => {
+  run: async ({ urls, question, char_limit: limit = defaultChars }, { web, signal, maxResultChars = Infinity }) => {
     const chars = Math.max(minChars, Math.min(limit, Math.floor((maxResultChars * overhead) / urls.length)))
-    const pages = await Promise.all(urls.map((url) => web.extract(url, chars, signal)))
+    const pages = await Promise.all(urls.map((url) => web.extract(url, chars, signal, question)))
     return { results: pages.map(toResult) }
   },
 })

@@ -279,6 +279,8 @@ const descriptions: Readonly<Record<string, string>> = {
   Jobs: 'Prompts and scripts that run at their times, and the records of their runs.',
   Settings: 'Preferences and policy of the tenant.',
   Credentials: 'Provider keys of the tenant, and secrets for commands. They are write-only.',
+  Vault: 'Logins and addresses that browsers fill in, and profiles that keep their logins. Values are write-only.',
+  Browser: 'The browser of a session as a person sees it, and their hands in it.',
   Push: 'Messages to browsers that are not open: what waits for a person, and ends of runs.',
   Channels: 'Connections to messaging platforms, their webhooks, and the people who may write.',
   Webhooks: 'Addresses to which other services deliver events, and what happens with them.',

@@ -13,6 +13,7 @@ import { mcpOf } from '#durable/tenant/mcp/server-row.ts'
 import { outgoingOf, outgoingOwner } from '#durable/tenant/outgoing/outgoing-row.ts'
 import { rotateDataKey, sealForTenant } from '#durable/tenant/secrets/tenant-seal.ts'
 import { vapidOwner } from '#durable/tenant/push/push.ts'
+import { profileOwner, vaultOf, vaultOwner } from '#durable/tenant/vault/vault-entry.ts'
 import { tenantStub } from '#durable/platform/addresses.ts'
 import { secretOwner } from '#durable/platform/tenant-secrets.ts'
 
@@ -31,6 +32,7 @@ export async function resealSecrets(env: Env, authority: Authority, tenantId: st
   await resealPush({ env, authority }, tenantId, result)
   await resealMcp({ env, authority }, tenantId, result)
   await resealOutgoing({ env, authority }, tenantId, result)
+  await resealVault({ env, authority }, tenantId, result)
   return result
 }
 
@@ -131,6 +133,26 @@ async function resealOutgoing({ env, authority }: ResealOperator, tenantId: stri
     if (secret === undefined) continue
     const sealed = await sealForTenant(env, secret, owner)
     if (await outgoingOf(env, tenantId).reseal(authority, before, sealed)) result.resealed++
+  }
+}
+
+/** Entries of the vault, and the cookies of browser profiles. */
+async function resealVault({ env, authority }: ResealOperator, tenantId: string, result: Resealed): Promise<void> {
+  const vault = vaultOf(env, tenantId)
+  for (const { name, sealed: before } of await vault.list(authority)) {
+    const owner = vaultOwner(tenantId, name)
+    const opened = await open(env, { sealed: before, owner, name: `vault ${name}` }, result)
+    if (opened === undefined) continue
+    const sealed = await sealForTenant(env, opened, owner)
+    if (await vault.reseal(authority, { name, before, sealed })) result.resealed++
+  }
+  for (const { name } of await vault.listProfiles(authority)) {
+    const before = (await vault.profile(authority, name))?.sealed ?? ''
+    const owner = profileOwner(tenantId, name)
+    const opened = await open(env, { sealed: before, owner, name: `browser profile ${name}` }, result)
+    if (opened === undefined) continue
+    const sealed = await sealForTenant(env, opened, owner)
+    if (await vault.resealProfile(authority, { name, before, sealed })) result.resealed++
   }
 }
 

@@ -12,6 +12,30 @@ import { getModelRequirement, resolveRoute, splitModelId } from '#agent/routing/
 const sourcesOf = (variables: Record<string, string>, more: Partial<Sources> = {}): Sources => ({ variables, ...more })
 const firstEndpoint = (id: string, sources: Sources): Endpoint | undefined => resolveRoute(id, sources)?.endpoints[0]
 
+describe('MODEL_ADDRESS_PREFIX', () => {
+  const prefix = { MODEL_ADDRESS_PREFIX: 'https://egress.test/models/' }
+  it.each([
+    ['anthropic/claude-sonnet-5', { ANTHROPIC_API_KEY: 'k' }, 'https://egress.test/models/api.anthropic.com'],
+    ['openrouter/x/y', { OPENROUTER_API_KEY: 'k' }, 'https://egress.test/models/openrouter.ai/api/v1'],
+    ['custom/x', { CUSTOM_BASE_URL: 'http://10.0.0.1:8080/v1' }, 'https://egress.test/models/10.0.0.1:8080/v1'],
+  ])('stands before the address of %s, whose path stays', (id, variables, address) => {
+    expect(firstEndpoint(id, sourcesOf({ ...variables, ...prefix }))?.baseUrl).toBe(address)
+  })
+
+  it('stands before no signed address, and none of a tenant', () => {
+    const aws = { AWS_ACCESS_KEY_ID: 'A', AWS_SECRET_ACCESS_KEY: 'S' }
+    expect(firstEndpoint('bedrock/x', sourcesOf({ ...aws, ...prefix }))?.baseUrl).not.toContain('egress')
+    const settings: Settings = { providers: { 'custom:mine': { base_url: 'https://llm.example.com/v1' } } }
+    expect(firstEndpoint('custom:mine/x', sourcesOf(prefix, { settings }))?.baseUrl).toBe('https://llm.example.com/v1')
+  })
+
+  it('keeps the dialect that the address of the provider means', () => {
+    expect(resolveRoute('openai/gpt-5.5', sourcesOf({ OPENAI_API_KEY: 'k', ...prefix }))?.dialect).toBe(
+      'openai-responses',
+    )
+  })
+})
+
 describe('splitModelId()', () => {
   it.each([
     ['openai/gpt-5', ['openai', 'gpt-5']],

@@ -10,7 +10,7 @@ import { openDeployment, openWeb, type SentRequest } from './support/fake-web.ts
 import { forbiddenAddresses } from './support/forbidden-addresses.ts'
 
 type Options = Parameters<typeof openDeployment>[0] &
-  Partial<Pick<ExtractContext, 'renderPage' | 'checkAddress'>> & { readonly pdf?: PdfAnswer }
+  Partial<Pick<ExtractContext, 'renderPage' | 'checkAddress' | 'answer'>> & { readonly pdf?: PdfAnswer }
 
 function open(answer: (request: SentRequest) => Response | Promise<Response>, options: Options = {}) {
   const web = openWeb(answer)
@@ -28,6 +28,7 @@ function open(answer: (request: SentRequest) => Response | Promise<Response>, op
     },
     schedule: createTestClock().schedule,
     renderPage: options.renderPage ?? (async () => undefined),
+    ...(options.answer && { answer: options.answer }),
     store: async (text) => `/tmp/results/web-${stored.push(text)}.md`,
   }
   const extract = (url = 'https://site.example/page', maxChars = 15_000) =>
@@ -41,6 +42,28 @@ const serve =
     new Response(body, { status, headers: { 'content-type': type } })
 const bytes = (...values: number[]) => new Uint8Array(values)
 const ascii = (text: string) => new TextEncoder().encode(text)
+
+describe('a long page', () => {
+  const long = `${'A line of the page.\n'.repeat(500)}The price is 12 euros.`
+  const page = serve(long, 'text/plain')
+
+  it('is answered for the question, with a file of the full text', async () => {
+    const { extract, stored } = open(page, { answer: async (text) => `12 euros, of ${text.length}` })
+    const { content } = await extract(undefined, 2_000)
+    expect(content).toMatch(/^12 euros, of \d+\n\n\[Another model has answered .*web-1\.md\.\]$/)
+    expect(stored[0]).toContain('The price is 12 euros.')
+  })
+
+  it('is cut where no model can answer, and short ones are shown as they are', async () => {
+    const { extract } = open(page, { answer: async () => undefined })
+    expect((await extract(undefined, 2_000)).content).toContain('characters are left out here')
+    const answered: string[] = []
+    const answer = async (text: string) => (answered.push(text), 'no')
+    const short = open(serve('Short.', 'text/plain'), { answer })
+    expect((await short.extract()).content).toBe('Short.')
+    expect(answered).toEqual([])
+  })
+})
 
 describe('an address', () => {
   it.each([

@@ -59,6 +59,14 @@ function runFor(
 const textOrFailure = (result: SideCallResult) => (result.kind === 'answered' ? result.text : result.failure.kind)
 
 describe('a side call', () => {
+  it('answers with as many tokens as the settings of its task allow', async () => {
+    const main = model([says('fine'), says('fine')])
+    const asked = { ...request, maxTokens: 500 }
+    await runFor('web_extract', main.id, { auxiliary: { web_extract: { max_tokens: 77 } } }, { asked })
+    await runFor('session_search', main.id, { auxiliary: { web_extract: { max_tokens: 77 } } }, { asked })
+    expect(main.requests.map((one) => JSON.stringify(one).match(/"max_\w*tokens":(\d+)/)?.[1])).toEqual(['77', '500'])
+  })
+
   it('asks the model of the conversation with its own prompt and without tools', async () => {
     const main = model([says('fine')])
     const answer = await runFor('approval', main.id)

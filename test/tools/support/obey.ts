@@ -20,6 +20,7 @@ const risks: Readonly<Record<string, Risk>> = {
   web_search: 'net',
   web_extract: 'net',
   browser_navigate: 'net',
+  browser_tabs: 'net',
   vision_analyze: 'none',
   mcp__mail__send: 'none',
   mcp__notes__find: 'net',

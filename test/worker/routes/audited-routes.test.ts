@@ -6,6 +6,7 @@ import { ownerAuthority } from '../../support/authority.ts'
 import { serveMcp, tool } from '../../support/mcp-server.ts'
 import { readListedTool, renderForHash } from '#agent/mcp/listed-tool.ts'
 import { sha256Hex } from '#durable/platform/hash.ts'
+import { vaultOf } from '#durable/tenant/vault/vault-entry.ts'
 import { applyMigrations, bindings, call, newKey, newSession, newTenant, request } from '../client.ts'
 import { connectApp } from '../connect-app.ts'
 import { listOperations } from '../document.ts'
@@ -57,6 +58,24 @@ const audited: Readonly<Record<string, Case>> = {
     body: () => ({ name: 'TOKEN', value: crypto.randomUUID() }),
   },
   'DELETE /api/secrets/{name}': { kind: 'secret.removed', by: 'tenant', path: () => '/api/secrets/TOKEN' },
+  'POST /api/vault': {
+    kind: 'vault.added',
+    by: 'tenant',
+    path: () => '/api/vault',
+    body: () => ({ name: 'bank', origins: ['https://bank.example.com'], fields: { password: crypto.randomUUID() } }),
+  },
+  'PATCH /api/vault/{entry}': {
+    kind: 'vault.changed',
+    by: 'tenant',
+    path: () => '/api/vault/bank',
+    body: () => ({ origins: ['https://www.bank.example.com'], unasked_origins: [] }),
+  },
+  'DELETE /api/vault/{entry}': { kind: 'vault.removed', by: 'tenant', path: () => '/api/vault/bank' },
+  'DELETE /api/browser/profiles/{profile}': {
+    kind: 'vault.removed',
+    by: 'tenant',
+    path: () => '/api/browser/profiles/work',
+  },
   'POST /api/mcp/servers': {
     kind: 'mcp.created',
     by: 'tenant',
@@ -467,6 +486,7 @@ beforeAll(async () => {
   const prompts = { model: model([says('done')]).id, prompts: [{ prompt: 'go' }] }
   const { body: batch } = await call<{ id: string }>('POST', '/api/batches', { key, body: prompts })
   const { id: app } = await connectApp(key)
+  await vaultOf(bindings, tenant).putProfile(ownerAuthority(tenant), { name: 'work', savedAt: 1, sealed: '' })
   await call('PUT', '/api/memory', { key, body: { memory: ['An audited fact.'] } })
   const versions = await call<{ data: { id: number }[] }>('GET', '/api/memory/versions?target=memory', { key })
   const version = String(versions.body.data[0]?.id)

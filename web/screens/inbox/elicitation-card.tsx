@@ -43,7 +43,7 @@ export function ElicitationCard({ question, isLinked = false, onAnswered }: Ques
     <section class="card waiting" role="alertdialog" aria-label={t('question')}>
       <div class="facts">
         <p class="row">
-          <strong dir="auto">{say('asks', { server })}</strong>
+          <strong dir="auto">{isHandOver(url) ? say('handOver') : say('asks', { server })}</strong>
           {isLinked && <SessionLink id={question.session_id} />}
         </p>
         {message && (
@@ -60,7 +60,7 @@ export function ElicitationCard({ question, isLinked = false, onAnswered }: Ques
             onSend={() => answer({ action: 'accept', content: contentOf(fields, values) })}
           />
         ) : (
-          <Address url={url} host={host} />
+          <Place url={url} host={host} />
         )}
       </div>
       {error !== undefined && (
@@ -90,6 +90,21 @@ const Choice = ({ form, onAnswer }: ChoiceProps) => (
     <Button onClick={() => onAnswer({ action: 'decline' })}>{t('deny')}</Button>
   </div>
 )
+
+/** Our own live view of the browser. Any other address is that of a stranger. */
+const isHandOver = (url: string | undefined): boolean =>
+  url !== undefined && URL.parse(url, location.href)?.origin === location.origin && url.includes('/#/browser/')
+
+const Place = ({ url, host }: { readonly url: string; readonly host: string }) =>
+  isHandOver(url) ? (
+    <p>
+      <a class="button" href={url.slice(url.indexOf('#'))}>
+        {say('openBrowser')}
+      </a>
+    </p>
+  ) : (
+    <Address url={url} host={host} />
+  )
 
 /** The address is shown in full, because its host is all that a person can judge it by. */
 const Address = ({ url, host }: { readonly url: string; readonly host: string }) => (
@@ -237,7 +252,9 @@ const { say } = wordsOf(
     asks: 'The MCP server {server} asks',
     choose: 'Choose …',
     done: 'Done',
+    handOver: 'The agent asks you to take the browser',
     open: 'Open {host}',
+    openBrowser: 'Open the browser',
     optional: '(optional)',
     visit: 'It wants you to visit a page on {host}. Open it only if you know this host.',
   },
@@ -245,7 +262,9 @@ const { say } = wordsOf(
     asks: 'Der MCP-Server {server} fragt',
     choose: 'Auswählen …',
     done: 'Erledigt',
+    handOver: 'Der Agent bittet dich, den Browser zu übernehmen',
     open: '{host} öffnen',
+    openBrowser: 'Browser öffnen',
     optional: '(freiwillig)',
     visit: 'Du sollst eine Seite auf {host} besuchen. Öffne sie nur, wenn du diesen Rechner kennst.',
   },

@@ -10,6 +10,7 @@ import { Panel, Screen, useLoad } from '../../parts/load.tsx'
 import { Switch } from '../../parts/switch.tsx'
 import { formatDate } from '../../words/format.ts'
 import { t, wordsOf } from '../../words/words.ts'
+import { Vault } from './vault.tsx'
 
 type Secret = { readonly name: string; readonly last_four: string; readonly created_at: string }
 type Settings = { readonly terminal?: { readonly secrets?: readonly string[] } }
@@ -36,6 +37,7 @@ export function Secrets() {
         )}
       </Panel>
       {can('approve') ? <NewSecret onAdded={loaded.reload} /> : <p class="note">{say('needsApprove')}</p>}
+      <Vault />
     </Screen>
   )
 }

@@ -8,6 +8,9 @@ export type SnapshotFrame = { readonly id: string; readonly loaderId: string }
 /** How the next dialog of a page is answered. */
 export type DialogChoice = { readonly isAccepted: boolean; readonly text?: string }
 
+/** A field whose value the model must not see, in a document of a frame. */
+export type FilledField = SnapshotFrame & { readonly node: number }
+
 /** A browser that runs, and its page. */
 export type OpenBrowser = {
   readonly at: 'open'
@@ -28,6 +31,18 @@ export type OpenBrowser = {
   readonly billedAt?: number
   readonly dialog?: DialogChoice | undefined
   /** The document that is shown, where the server answered with an error. */
+  /** All pages, the one in use among them. Absent: there is one. */
+  readonly pages?: readonly string[]
+  /** Fields that the vault or a person has filled in. */
+  readonly filled?: readonly FilledField[]
+  /** It holds values that the model must not see: commands that could read them are refused. */
+  readonly isGuarded?: true
+  /** The texts that a person has typed, sealed. */
+  readonly typed?: string
+  /** A person has the browser until then. */
+  readonly lease?: { readonly until: number; readonly reason: string } | undefined
+  /** The profile that it was opened with. */
+  readonly profile?: string
   readonly failed?: { readonly loaderId: string; readonly status: number } | undefined
 }
 

@@ -25,6 +25,6 @@ export type PageResult = {
 
 export type WebPort = {
   readonly search: (query: string, limit: number, signal: AbortSignal) => Promise<SearchAnswer>
-  /** Never rejects. */
-  readonly extract: (url: string, maxChars: number, signal: AbortSignal) => Promise<PageResult>
+  /** Never rejects. `question`: a page that is longer is answered for it by another model, where there is one. */
+  readonly extract: (url: string, maxChars: number, signal: AbortSignal, question?: string) => Promise<PageResult>
 }

@@ -47,6 +47,10 @@ const contents: Readonly<Record<string, (input: unknown) => Content | undefined>
   browser_snapshot: () => ({}),
   browser_get_images: () => ({}),
   browser_vision: () => ({}),
+  browser_pdf: () => ({}),
+  browser_tabs: (input) => ({ addresses: [readText(input, 'url')].filter(Boolean) }),
+  // Its words reach the person alone.
+  request_handoff: () => ({}),
   terminal: (input) => describeFetch(readText(input, 'command')),
 }
 

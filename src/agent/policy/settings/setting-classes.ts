@@ -132,6 +132,8 @@ const classes: readonly (readonly [path: string, found: SettingClass])[] = [
   ['stt.*', preference],
   // Another backend may be paid, and an expression acts with the logins of the page.
   ['browser.backend', fixed],
+  // It brings logins.
+  ['browser.profile', fixed],
   ['browser.usd_per_hour', fixed],
   ['browser.allow_expressions', onlyWhereAllowed],
   ['browser.*', preference],

@@ -88,6 +88,13 @@ export const nvidia = defineProvider({
   catalog: 'nvidia',
 })
 
+export const tencentTokenhub = defineProvider({
+  id: 'tencent-tokenhub',
+  aliases: ['tokenhub', 'tencent'],
+  baseUrl: 'https://tokenhub.tencentmaas.com/v1',
+  keys: ['TOKENHUB_API_KEY'],
+})
+
 export const fireworks = defineProvider({
   id: 'fireworks',
   baseUrl: 'https://api.fireworks.ai/inference/v1',

@@ -28,6 +28,7 @@ export const providers: readonly Provider[] = [
   gateways.deepinfra,
   gateways.novita,
   gateways.gmi,
+  gateways.tencentTokenhub,
   makers.upstage,
   makers.stepfun,
   makers.arcee,

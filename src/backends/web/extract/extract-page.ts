@@ -15,6 +15,7 @@ import { describeError, isBlocked, type WebSend } from '../web-send.ts'
 import { type ExtractedPage, findExtractVendor } from './extract-vendors.ts'
 import { type FetchedPage, fetchPage, refusedStatus } from './fetch-page.ts'
 export { openPageReader } from '../page/page.ts'
+export { answerFromPage } from './answer-from-page.ts'
 
 export type ExtractContext = {
   readonly deployment: ToolDeployment
@@ -28,6 +29,8 @@ export type ExtractContext = {
   readonly schedule: ScheduleTimer
   /** Shows a page in a browser, as Markdown, or names the error of its server. Undefined: there is no browser, or it failed. */
   readonly renderPage: (url: string, signal: AbortSignal) => Promise<RenderedPage | undefined>
+  /** Answers the question of the model from a long text. Undefined: no model could. */
+  readonly answer?: (text: string) => Promise<string | undefined>
   /** Stores a long text as a file and returns its path. */
   readonly store: (text: string) => Promise<string>
 }
@@ -47,7 +50,7 @@ export async function extractPage(request: ExtractRequest, context: ExtractConte
     return {
       url: found.url ?? url,
       title: removeInvisible(title).slice(0, maxTitleChars),
-      content: await shortenPage(removeInvisible(content), request.maxChars, context.store),
+      content: await shortenPage(removeInvisible(content), request.maxChars, context),
       ...(error !== undefined && { error }),
     }
   } catch (error) {
@@ -138,10 +141,15 @@ async function requireAllowed(url: string, { checkAddress }: ExtractContext): Pr
 const headShare = 0.75
 const maxStoredChars = 2_000_000
 
-/** `store` keeps the full text as a file and returns its path. It is called for long texts only. */
-async function shortenPage(text: string, maxChars: number, store: (text: string) => Promise<string>): Promise<string> {
+async function shortenPage(
+  text: string,
+  maxChars: number,
+  { store, answer }: Pick<ExtractContext, 'store' | 'answer'>,
+): Promise<string> {
   if (text.length <= maxChars) return text
-  const path = await store(text.slice(0, maxStoredChars))
+  const [path, found] = await Promise.all([store(text.slice(0, maxStoredChars)), answer?.(text)])
+  if (found !== undefined)
+    return `${found.slice(0, maxChars)}\n\n[Another model has answered from ${text.length} characters. The full text is in ${path}.]`
   const head = beforeLineEnd(text.slice(0, Math.floor(maxChars * headShare)))
   const tail = afterLineEnd(text.slice(-Math.ceil(maxChars * (1 - headShare))))
   const left = text.length - head.length - tail.length

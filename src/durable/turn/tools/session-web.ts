@@ -1,5 +1,6 @@
 /** Gives tools the web: searches and pages, by the vendors and the guarded fetch of the tenant. */
 
+import type { SideModel } from '#agent/core/tool.ts'
 import type { SearchAnswer, WebPort } from '#agent/core/vendor/web.ts'
 import type { Documents } from '#agent/core/media/document.ts'
 import { foreignMarks } from '#agent/core/marks.ts'
@@ -21,6 +22,7 @@ export function createSessionWeb(
   ports: ToolPorts,
   documents: Documents,
   showPage: (url: string, signal: AbortSignal) => Promise<ShownPage | undefined>,
+  ask: SideModel['ask'],
 ): WebPort {
   // Says nothing about the session or its tenant.
   const sessionId = newNonce()
@@ -33,8 +35,8 @@ export function createSessionWeb(
       const context = { tenantId, deployment: ports.deployment(), send, sessionId, now: clock.now, inFlight }
       return searchWeb({ query, limit, signal }, context)
     },
-    async extract(url, maxChars, signal) {
-      const { extractPage, openPageReader } = await import('#backends/web/extract/extract-page.ts')
+    async extract(url, maxChars, signal, question) {
+      const { answerFromPage, extractPage, openPageReader } = await import('#backends/web/extract/extract-page.ts')
       const { env, loader, tenantId, guardedFetch: send, backend, fileMarks, runInBackground } = ports
       const reader = (readPage ??= openPageReader(loader, `${tenantId}/${sessionId}`))
       const renderPage = async (address: string, stop: AbortSignal) => {
@@ -54,6 +56,7 @@ export function createSessionWeb(
           readPage: reader,
           documents,
           schedule: clock.schedule,
+          ...(question !== undefined && { answer: (text: string) => answerFromPage({ url, question, text }, ask) }),
           renderPage,
           store: async (text) => {
             const path = `/tmp/results/web-${hash53(`${url} ${text}`).toString(36)}.md`

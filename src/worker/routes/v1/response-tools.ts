@@ -10,12 +10,13 @@ import { nameFiles } from '../../files/uploads.ts'
 import { parseTurnOptions } from '../../input/turn-options.ts'
 import { locateResponse } from '../../responses/continued-run.ts'
 import { getConversationName, responseBody } from '../../responses/response-body.ts'
-import { parseItems } from '../../responses/response-items.ts'
+import { parseItems, responseInput } from '../../responses/response-items.ts'
 import { parseAllMessages } from '../../responses/response-input.ts'
 import { parseClientTools } from '../../responses/client-tools.ts'
 import { resolveReferences } from '../../responses/resolve-references.ts'
 import { responseUsageShape } from '../../responses/response-shape.ts'
 import { type RouteCall, route } from '../../route.ts'
+import { nameSchemas } from '../../schema-names.ts'
 import { ok } from '../../shapes.ts'
 import { requireFound, addressSession } from '../../sessions.ts'
 
@@ -31,6 +32,9 @@ const compactionShape = z.object({
   usage: responseUsageShape,
 })
 const countShape = z.object({ object: z.literal('response.input_tokens'), input_tokens: z.int() })
+
+// Four requests have it.
+nameSchemas({ ResponseInput: responseInput })
 
 type ToolListCall = RouteCall<unknown, z.infer<typeof shared>>
 

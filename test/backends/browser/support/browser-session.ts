@@ -43,9 +43,12 @@ export async function newBrowserSession(
   {
     reachesPrivate = false,
     vendor = openEndpoint({ url, reachesPrivate }, wires),
+    protect = {},
   }: {
     readonly reachesPrivate?: boolean
     readonly vendor?: BrowserVendor
+    /** Protected values. */
+    readonly protect?: Pick<Parameters<typeof usePage>[3], 'redact' | 'openField'>
   } = {},
 ): Promise<BrowserSession> {
   const browser = await vendor.acquire()
@@ -63,12 +66,12 @@ export async function newBrowserSession(
     usedAt: 0,
   }
   const limitText = async (text: string) => {
-    stored.push(text)
+    stored.push(protect.redact?.(text) ?? text)
     return text
   }
   const act = async (action: PageAction) => {
     const isFirst = state.url === 'about:blank'
-    const options = { vendor, network, schedule, isFirst, limitText, runInBackground: () => undefined }
+    const options = { vendor, network, schedule, isFirst, limitText, runInBackground: () => undefined, ...protect }
     const { value, change, error } = await usePage(action, state, browser, options)
     // What is stored is JSON.
     state = JSON.parse(JSON.stringify({ ...state, ...change })) as OpenBrowser

@@ -47,6 +47,22 @@ async function run(steps: Parameters<typeof model>[0]) {
 }
 
 describe('the web tools of a session', () => {
+  it('let another model answer a question from a long page', async () => {
+    answerWeb(page)
+    const input = { urls: ['https://web-site.example/long'], question: 'What does each line say?', char_limit: 2_000 }
+    const { scripted } = await run([
+      calls({ name: 'web_extract', input }),
+      says('Each is a line of text.'),
+      says('Done.'),
+    ])
+    const [, side, last] = scripted.requests
+    expect(JSON.stringify(side?.messages)).toMatch(/Question: What does each line say[^]*line of text[^]*<.page>/)
+    expect(side?.tools ?? []).toEqual([])
+    expect(JSON.stringify(last?.messages)).toMatch(
+      /<untrusted-[^]*Each is a line of text\.[^]*Another model has answered/,
+    )
+  })
+
   it('search with the key of the tenant, read pages, and give results in a fence', async () => {
     answerWeb((url, request) =>
       url === 'https://api.tavily.com/search'

@@ -1,13 +1,20 @@
 /** Performs the actions of browser tools: opens the browser when it is needed, attaches, stores what changed. */
 
 import { foreignMarks } from '#agent/core/marks.ts'
-import type { BrowserAction, BrowserAnswer, BrowserBackend, BrowserCall } from '#agent/core/browser/browser.ts'
+import type {
+  BrowserAction,
+  BrowserAnswer,
+  BrowserBackend,
+  BrowserCall,
+  TabsAction,
+} from '#agent/core/browser/browser.ts'
 import type { BrowserState, ClosingBrowser, OpenBrowser } from '#agent/core/browser/browser-state.ts'
 import { log } from '#agent/core/log.ts'
 import { CdpError, type CdpFailure } from '#backends/browser/cdp.ts'
 import { BrowserProblem } from '#backends/browser/element.ts'
 import type { PageAction } from '#backends/browser/perform.ts'
-import { openPage, usePage } from '#backends/browser/use-page.ts'
+import { changeTabs } from '#backends/browser/tabs.ts'
+import { maskAnswer, openPage, usePage } from '#backends/browser/use-page.ts'
 import {
   acceptSocket,
   type AcquiredBrowser,
@@ -22,7 +29,9 @@ import {
 import { clock } from '#durable/platform/clock.ts'
 import { fetchWithDeadline, withDeadline } from '#durable/platform/timeout.ts'
 import { type BrowserHost, getKeepAliveMs } from './browser-host.ts'
-import { systemAuthority } from '#agent/core/permission/authority.ts'
+import { endLease, findLeaseProblem, handOver } from './hand-over.ts'
+import { loadProfile, saveProfile } from './profiles.ts'
+import { browserAuthority, describeVault, forgetTyped, openField, openMask, protectTyped } from './protected-values.ts'
 import { tenantStub } from '#durable/platform/addresses.ts'
 import { hash53 } from '#agent/core/hash53.ts'
 import { noUsage, tallyKey, usageOfCall } from '#agent/core/usage.ts'
@@ -45,14 +54,67 @@ export async function act(host: BrowserHost, action: BrowserAction, call: Acting
   try {
     if (action.kind === 'console' && action.expression !== undefined && !call.mayEvaluate)
       return failed('Expressions are switched off here (setting browser.allow_expressions). Use browser_snapshot.')
-    if (action.kind === 'dialog') return chooseDialog(host, action)
-    if (action.kind === 'navigate') return await navigate(host, action, call)
-    const state = host.row.get()
-    if (state?.at === 'open') return await use(host, state, action, call)
-    return failed(state ? `${describeLoss(state)} ${noPage}` : noPage)
+    if (action.kind === 'vault') return { kind: 'done', value: await describeVault(host) }
+    return await actInPage(host, action, call)
   } catch (error) {
     return explain(host, error)
   }
+}
+
+async function actInPage(
+  host: BrowserHost,
+  action: Exclude<BrowserAction, { kind: 'vault' }>,
+  call: ActingCall,
+): Promise<BrowserAnswer> {
+  const state = host.row.get()
+  const running = state?.at === 'open' ? state : undefined
+  const problem = running && findLeaseProblem(running, action, call.isPerson === true)
+  if (problem !== undefined) return failed(problem)
+  if (action.kind === 'dialog') return chooseDialog(host, action)
+  if (action.kind === 'navigate') return navigate(host, action, call)
+  if (running) return useOpen(host, running, action, call)
+  return failed(state && state.at !== 'open' ? `${describeLoss(state)} ${noPage}` : noPage)
+}
+
+type OpenAction = Exclude<BrowserAction, { kind: 'dialog' | 'vault' | 'navigate' }>
+
+async function useOpen(host: BrowserHost, state: OpenBrowser, action: OpenAction, call: BrowserCall) {
+  switch (action.kind) {
+    case 'handOver':
+      return handOver(host, state, action.reason)
+    case 'takeBack':
+      return takeBack(host, state, action.isDone, call)
+    case 'tabs':
+      return useTabs(host, state, action, call)
+    default:
+      return use(host, state, action, call)
+  }
+}
+
+/** Where the person has gone, and what the page shows. */
+async function takeBack(host: BrowserHost, state: OpenBrowser, isDone: boolean, call: BrowserCall) {
+  const free = endLease(host, state)
+  await saveProfile(host, openVendor(host, state.backend), await toAcquired(host, state), state)
+  const answer = await use(host, free, { kind: 'snapshot', isFull: false }, call)
+  if (answer.kind === 'failed') return answer
+  const shown = host.row.get()?.url ?? state.url
+  const mask = await openMask(host, free)
+  return { ...answer, value: { person_is_done: isDone, url: mask ? mask(shown) : shown, ...answer.value } }
+}
+
+async function useTabs(host: BrowserHost, before: OpenBrowser, action: TabsAction, call: BrowserCall) {
+  const vendor = openVendor(host, before.backend)
+  const { state, value } = await changeTabs(action, before, await toAcquired(host, before), vendor)
+  host.row.put({ ...state, usedAt: clock.now() })
+  const mask = await openMask(host, state)
+  const shown = mask ? maskAnswer(value, mask) : value
+  if (action.action === 'list' || state.targetId === before.targetId) return { kind: 'done', value: shown } as const
+  const look =
+    action.action === 'open'
+      ? ({ kind: 'navigate', url: action.url ?? '' } as const)
+      : ({ kind: 'snapshot', isFull: false } as const)
+  const answer = await use(host, state, look, call)
+  return answer.kind === 'failed' ? answer : { ...answer, value: { ...shown, ...answer.value } }
 }
 
 function chooseDialog({ row }: BrowserHost, { isAccepted, text }: Extract<BrowserAction, { kind: 'dialog' }>) {
@@ -109,7 +171,9 @@ async function open(host: BrowserHost): Promise<OpenBrowser> {
 
 async function start(host: BrowserHost, vendor: BrowserVendor): Promise<OpenBrowser> {
   const acquired = await vendor.acquire()
+  const { profile } = host.deployment().settings.browser ?? {}
   try {
+    if (profile !== undefined) await loadProfile(host, vendor, acquired, profile)
     const now = clock.now()
     const state: OpenBrowser = {
       at: 'open',
@@ -120,6 +184,7 @@ async function start(host: BrowserHost, vendor: BrowserVendor): Promise<OpenBrow
       frames: [],
       snapshotNo: 0,
       url: 'about:blank',
+      ...(profile !== undefined && { profile }),
       openedAt: now,
       usedAt: now,
     }
@@ -140,26 +205,37 @@ async function use(
 ): Promise<BrowserAnswer> {
   const vendor = openVendor(host, state.backend)
   const acquired = await toAcquired(host, state)
+  // Before anything is typed or filled in: whatever happens then, the next call knows it.
+  const guarded = { ...state, ...(await protectTyped(host, state, action)), ...(action.kind === 'fill' && guard) }
+  if (guarded.isGuarded) host.row.put(guarded)
+  const mask = await openMask(host, guarded)
   const options = {
+    ...(mask && { redact: mask }),
+    openField: openField(host),
     vendor,
     network: createNetwork(host, call),
     schedule: clock.schedule,
     signal: call.signal,
     isFirst: state.url === 'about:blank',
-    limitText: (text: string) => limitText(text, { ...host, callId: call.callId }),
+    limitText: (text: string) => limitText(mask ? mask(text) : text, { ...host, callId: call.callId }),
     runInBackground: host.runInBackground,
   }
   try {
-    const { value, image, change, error } = await usePage(action, state, acquired, options)
-    host.row.put({ ...state, ...change, ...billBrowser(host, state), usedAt: clock.now() })
+    const { value, image, change, error } = await usePage(action, guarded, acquired, options)
+    host.row.put({ ...guarded, ...change, ...billBrowser(host, guarded), usedAt: lastUse(guarded) })
     if (error !== undefined) return failed(error, { ...value, success: false })
     return { kind: 'done', value, ...(image !== undefined && { image }) }
   } catch (error) {
     // The snapshot of a failed action is void, and the time counts as use.
-    if (!isGone(error)) host.row.put({ ...state, ...billBrowser(host, state), usedAt: clock.now() })
+    if (!isGone(error)) host.row.put({ ...guarded, ...billBrowser(host, guarded), usedAt: lastUse(guarded) })
     throw error
   }
 }
+
+const guard = { isGuarded: true } as const
+
+/** A browser that a person has stays open for them. */
+const lastUse = ({ lease }: OpenBrowser): number => Math.max(clock.now(), lease?.until ?? 0)
 
 async function explain(host: BrowserHost, error: unknown): Promise<BrowserAnswer> {
   if (error instanceof BrowserProblem) return failed(error.message)
@@ -186,6 +262,7 @@ async function explainLoss(host: BrowserHost, { failure, message }: CdpError): P
 async function forget(host: BrowserHost, state: OpenBrowser, reason: string): Promise<void> {
   billBrowser(host, state)
   host.row.put({ at: 'closed', reason, url: state.url })
+  forgetTyped(host)
   const release = async () => {
     await openVendor(host, state.backend).release(await toAcquired(host, state))
     await releaseBrowser(host)
@@ -213,7 +290,10 @@ export async function closeBrowser(host: BrowserHost, reason: string): Promise<v
   host.row.put(closing)
   const closed = { at: 'closed', reason: closing.reason, url: closing.url } as const
   try {
-    await openVendor(host, state.backend).release(await toAcquired(host, state))
+    const [vendor, acquired] = [openVendor(host, state.backend), await toAcquired(host, state)]
+    await saveProfile(host, vendor, acquired, state)
+    await vendor.release(acquired)
+    forgetTyped(host)
     host.row.put(closed)
     await releaseBrowser(host)
   } catch (error) {
@@ -225,13 +305,10 @@ export async function closeBrowser(host: BrowserHost, reason: string): Promise<v
   }
 }
 
-const authorityOf = ({ tenantId, sessionId }: BrowserHost) =>
-  systemAuthority(tenantId, { kind: 'session', id: sessionId })
-
 /** Counts the browsers of a tenant: each session that opens one claims a place, for a time. */
 async function claimBrowser(host: BrowserHost): Promise<void> {
   const { env, tenantId, sessionId } = host
-  const { max, isFree } = await tenantStub(env, tenantId).browsers.claim(authorityOf(host), sessionId)
+  const { max, isFree } = await tenantStub(env, tenantId).browsers.claim(browserAuthority(host), sessionId)
   if (!isFree)
     throw new BrowserProblem(
       `${max} sessions have a browser already, which is the limit here (limits.browsers). Try again later, or use web_extract.`,
@@ -239,7 +316,7 @@ async function claimBrowser(host: BrowserHost): Promise<void> {
 }
 
 const releaseBrowser = async (host: BrowserHost): Promise<void> =>
-  tenantStub(host.env, host.tenantId).browsers.release(authorityOf(host), host.sessionId)
+  tenantStub(host.env, host.tenantId).browsers.release(browserAuthority(host), host.sessionId)
 
 const maxShownChars = 15_000
 const maxStoredChars = 2_000_000

@@ -32,6 +32,10 @@ export class SessionBrowser implements Browser {
       return this.#act(action, call)
     })
 
+  get state(): BrowserState | undefined {
+    return this.#host.row.get()
+  }
+
   /** One at a time: two would open two browsers, or change the page below each other. */
   async #enqueue<T>(use: () => Promise<T>): Promise<T> {
     this.#running++

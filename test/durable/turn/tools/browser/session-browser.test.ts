@@ -338,7 +338,7 @@ describe('without a browser', () => {
     expect((await listed()).every(({ available }) => available)).toBe(true)
     delete deployment.browser
     const hidden = await listed()
-    expect(hidden).toHaveLength(11)
+    expect(hidden).toHaveLength(15)
     for (const { available, reason } of hidden)
       expect([available, reason]).toEqual([false, expect.stringContaining('BROWSER_CDP_URL')])
     const scripted = model([says('Hello.')])
