@@ -1,6 +1,7 @@
 /** `talaria eval`: runs cases against the agent, side by side for several models, and compares with the last run. */
 
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { dirname } from 'node:path'
 import { createClient } from '../client.mjs'
 import { requireConfig } from '../config.mjs'
 import { loadCases } from '../eval/load-cases.mjs'
@@ -21,6 +22,8 @@ export async function run({ options, words: paths }) {
   if (!cases.length) throw new UsageError(`No case has "${options.filter}" in its name.`)
   const client = createClient(requireConfig())
   const record = options.record ?? defaultRecord
+  // Before anything runs: results that cannot be written would be lost.
+  for (const file of [record, options.out ?? record]) requireFolder(file)
   const before = readRecord(record)
   const planned = cases.flatMap((one) => modelsOf(one, options).map((model) => ({ one, model })))
   const results = await runAll(planned, { client, options, before })
@@ -70,9 +73,14 @@ const toRecord = ({ name, model, passed, rate }) => [keyOf(name, model), { passe
 
 function readRecord(file) {
   if (!existsSync(file)) return {}
+  const text = readFileSync(file, 'utf8')
   try {
-    return JSON.parse(readFileSync(file, 'utf8'))
+    return Object.fromEntries(Object.entries(JSON.parse(text)).filter(([, last]) => typeof last?.passed === 'boolean'))
   } catch {
     throw new UsageError(`${file} is no record of a run. Delete it, or name another one with --record.`)
   }
+}
+
+function requireFolder(file) {
+  if (!existsSync(dirname(file))) throw new UsageError(`There is no folder ${dirname(file)} for ${file}.`)
 }
