@@ -30,14 +30,15 @@ function parseLine(line, at) {
   }
 }
 
-function readCsv(text, name) {
+function readCsv(text, file) {
   const [head = [], ...rows] = parseCsv(text)
   const names = head.map((name) => name.trim().toLowerCase())
   const column = names.indexOf('prompt')
   if (column < 0) throw new UsageError('A CSV file of prompts needs a column "prompt".')
   const ids = names.indexOf('id')
   const wide = rows.findIndex((row) => row.length > head.length)
-  if (wide >= 0) throw new UsageError(`Prompt ${wide + 1} of ${name} has too many fields: texts with commas need quotes.`)
+  if (wide >= 0)
+    throw new UsageError(`Prompt ${wide + 1} of ${file} has too many fields: texts with commas need quotes.`)
   return rows.map((row) => ({ prompt: row[column], ...(ids >= 0 && { id: row[ids] }) }))
 }
 
