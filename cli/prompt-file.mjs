@@ -38,7 +38,7 @@ function readCsv(text, file) {
   const ids = names.indexOf('id')
   const wide = rows.findIndex((row) => row.length > head.length)
   if (wide >= 0)
-    throw new UsageError(`Prompt ${wide + 1} of ${file} has too many fields: texts with commas need quotes.`)
+    throw new UsageError(`Prompt ${wide + 1} of ${file} has too many fields: a text with the separator needs quotes.`)
   return rows.map((row) => ({ prompt: row[column], ...(ids >= 0 && { id: row[ids] }) }))
 }
 
@@ -48,16 +48,27 @@ function readCsv(text, file) {
  */
 export function parseCsv(text) {
   const rows = [[]]
-  const field = /("(?:[^"]|"")*"|[^",\r\n][^,\r\n]*|)(,|\r?\n|\r|$)/gy
+  const separator = findSeparator(text)
+  const field = new RegExp(
+    `("(?:[^"]|"")*"|[^"${separator}\\r\\n][^${separator}\\r\\n]*|)(${separator}|\\r?\\n|\\r|$)`,
+    'gy',
+  )
   for (let at = 0; ; at = field.lastIndex) {
     const match = field.exec(text)
     if (!match) throw new UsageError(`Line ${lineOf(text, at)} has a quote that is not closed, or text behind one.`)
     const [, raw, end] = match
     rows.at(-1).push(raw.startsWith('"') ? raw.slice(1, -1).replaceAll('""', '"') : raw)
     if (end === '') break
-    if (end !== ',') rows.push([])
+    if (end !== separator) rows.push([])
   }
   return rows.filter((row) => row.some((value) => value !== ''))
+}
+
+/** The one that the first line has most: spreadsheets of some countries write semicolons. */
+function findSeparator(text) {
+  const [head] = text.split(/[\r\n]/, 1)
+  const countOf = (separator) => head.split(separator).length
+  return [',', ';', '\t'].reduce((best, one) => (countOf(one) > countOf(best) ? one : best))
 }
 
 const lineOf = (text, at) => text.slice(0, at).split(/\r\n|\r|\n/).length
