@@ -110,7 +110,7 @@ it('counts soft assertions with --strict, and ends with 4 without access', async
   const codes = [
     await run('eval', 'soft.eval.yaml'),
     await run('eval', 'soft.eval.yaml', '--strict'),
-    await run('eval', 'soft.eval.yaml', '-m', 'openai/none', '-m', modelId),
+    await run('eval', 'soft.eval.yaml', '-m', 'nowhere/none', '-m', modelId),
     await stranger.run(['eval', 'soft.eval.yaml']),
   ].map(({ code }) => code)
   stranger.close()
