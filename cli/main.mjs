@@ -61,7 +61,8 @@ function parse(args, options, line) {
 }
 
 function report(error) {
-  const isKnown = error instanceof UsageError || error instanceof ApiError || error?.code === 'ENOENT'
+  // Files and folders that cannot be read or written.
+  const isKnown = error instanceof UsageError || error instanceof ApiError || error?.syscall !== undefined
   // A reader like `head` has read enough.
   if (error?.code === 'EPIPE') return exits.done
   if (!isKnown) throw error

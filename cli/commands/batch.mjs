@@ -23,7 +23,7 @@ export async function run({ options, words: [action = 'ls', id], usage }) {
     results: () => writeResults(client, id, options),
     cancel: async () => printProgress(options, (await client.call('POST', batchPath(id, '/cancel'), {})).body),
     retry: async () => {
-      const budget = options.budget === undefined ? {} : { budget_usd: Number(options.budget) }
+      const budget = options.budget === undefined ? {} : { budget_usd: number(options.budget, 'budget') }
       await client.call('POST', batchPath(id, '/retry'), budget)
       return options.detach ? print(id) : follow(client, options, id)
     },
@@ -32,8 +32,9 @@ export async function run({ options, words: [action = 'ls', id], usage }) {
       printOne(options, { id, status: 'deleted' }, 'Deleted.')
     },
   }
-  if (!Object.hasOwn(acts, action)) return start(client, options, action)
-  if (action !== 'ls' && !id) throw new UsageError(`talaria ${usage}`)
+  const isAct = Object.hasOwn(acts, action)
+  if (!isAct && id === undefined) return start(client, options, action)
+  if (!isAct || (action !== 'ls' && !id)) throw new UsageError(`talaria ${usage}`)
   return acts[action]()
 }
 

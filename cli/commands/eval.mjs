@@ -1,6 +1,7 @@
 /** `talaria eval`: runs cases against the agent, side by side for several models, and compares with the last run. */
 
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { dirname } from 'node:path'
 import { createClient } from '../client.mjs'
 import { requireConfig } from '../config.mjs'
 import { loadCases } from '../eval/load-cases.mjs'
@@ -12,28 +13,34 @@ import { note, print } from '../output.mjs'
 const defaultRecord = '.talaria-eval.json'
 
 export async function run({ options, words: paths }) {
-  const reporter = options.json ? 'json' : (options.reporter ?? 'terminal')
-  if (!Object.hasOwn(reporters, reporter))
-    throw new UsageError(`There is no reporter "${reporter}": ${Object.keys(reporters).join(', ')}.`)
-  const cases = (await loadCases(paths.length ? paths : ['.'])).filter(
-    ({ name }) => options.filter === undefined || name.includes(options.filter),
-  )
-  if (!cases.length) throw new UsageError(`No case has "${options.filter}" in its name.`)
+  const reporter = chooseReporter(options)
+  const cases = await selectCases(paths, options)
   const client = createClient(requireConfig())
-  const record = options.record ?? defaultRecord
+  const { record = defaultRecord, out } = options
+  // Before anything runs: results that cannot be written would be lost.
+  for (const file of [record, out ?? record]) requireFolder(file)
   const before = readRecord(record)
   const planned = cases.flatMap((one) => modelsOf(one, options).map((model) => ({ one, model })))
   const results = await runAll(planned, { client, options, before })
-  writeFileSync(
-    record,
-    `${JSON.stringify(Object.fromEntries([...Object.entries(before), ...results.map(toRecord)]), null, 2)}\n`,
-  )
+  writeRecord(record, before, results)
+  const passed = results.filter((one) => one.passed).length
   const text = reporters[reporter](results)
-  if (options.out === undefined) print(text)
-  else writeFileSync(options.out, `${text}\n`)
-  if (options.out !== undefined || reporter !== 'terminal')
-    note(`${results.filter(({ passed }) => passed).length} of ${results.length} passed.`)
-  return results.every(({ passed }) => passed) ? exits.done : exits.failed
+  if (out === undefined) print(text)
+  else writeFileSync(out, `${text}\n`)
+  if (out !== undefined || reporter !== 'terminal') note(`${passed} of ${results.length} passed.`)
+  return passed === results.length ? exits.done : exits.failed
+}
+
+function chooseReporter({ json, reporter = 'terminal' }) {
+  if (json) return 'json'
+  if (Object.hasOwn(reporters, reporter)) return reporter
+  throw new UsageError(`There is no reporter "${reporter}": ${Object.keys(reporters).join(', ')}.`)
+}
+
+async function selectCases(paths, { filter = '' }) {
+  const cases = (await loadCases(paths.length ? paths : ['.'])).filter(({ name }) => name.includes(filter))
+  if (!cases.length) throw new UsageError(`No case has "${filter}" in its name.`)
+  return cases
 }
 
 /** `-m` may be given several times, and replaces the models of the cases. */
@@ -68,11 +75,21 @@ async function runAll(planned, { client, options, before }) {
 const keyOf = (name, model) => (model ? `${name} · ${model}` : name)
 const toRecord = ({ name, model, passed, rate }) => [keyOf(name, model), { passed, rate }]
 
+function writeRecord(file, before, results) {
+  const all = Object.fromEntries([...Object.entries(before), ...results.map(toRecord)])
+  writeFileSync(file, `${JSON.stringify(all, null, 2)}\n`)
+}
+
 function readRecord(file) {
   if (!existsSync(file)) return {}
+  const text = readFileSync(file, 'utf8')
   try {
-    return JSON.parse(readFileSync(file, 'utf8'))
+    return Object.fromEntries(Object.entries(JSON.parse(text)).filter(([, last]) => typeof last?.passed === 'boolean'))
   } catch {
     throw new UsageError(`${file} is no record of a run. Delete it, or name another one with --record.`)
   }
+}
+
+function requireFolder(file) {
+  if (!existsSync(dirname(file))) throw new UsageError(`There is no folder ${dirname(file)} for ${file}.`)
 }

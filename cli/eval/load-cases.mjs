@@ -32,9 +32,10 @@ function listFiles(path) {
 /** A file has one case, a list of them, or `cases` with defaults beside it. */
 async function readCases(file) {
   const read = /\.ya?ml$/.test(file) ? await readYaml(file) : await readModule(file)
-  if (Array.isArray(read)) return read
-  if (!read?.cases) return [read]
-  const { cases, ...defaults } = read
+  const hasDefaults = !Array.isArray(read) && read?.cases !== undefined
+  const { cases, ...defaults } = hasDefaults ? read : { cases: [read].flat() }
+  // Without cases the file would pass.
+  if (!Array.isArray(cases) || !cases.length) throw new UsageError(`${file} needs a list of cases.`)
   return cases.map((one) => ({ ...defaults, ...one }))
 }
 

@@ -266,11 +266,15 @@ function toMessage(
   return { role: 'tool', callId, name, content: redactParts(content, options, name), failed: isFailed }
 }
 
-/** In contents of files, values that only their names make suspicious are mostly code: the model has to see it. */
+/**
+ * In contents of files, values that only their names make suspicious are mostly code. In those of a trusted server, such as
+ * mails, they are parts of links. The model has to see both.
+ */
 function redactParts(parts: ResultContent, { redactor, toolbox }: DispatchOptions, name: string): ResultContent {
   if (!redactor) return parts
   const { redact, redactFile } = redactor()
-  const redactText = toolbox.get(name)?.toolset === 'file' ? redactFile : redact
+  const { toolset, reach } = toolbox.get(name) ?? {}
+  const redactText = toolset === 'file' || reach === 'own' ? redactFile : redact
   return parts.map((part) => (part.type === 'text' ? { type: 'text', text: redactJson(part.text, redactText) } : part))
 }
 

@@ -100,6 +100,46 @@ it('refuses a wrong case before anything runs', async () => {
   expect([code, err]).toEqual([2, expect.stringContaining('it needs one of calledTool')])
 })
 
+it('counts soft assertions with --strict, and ends with 4 without access', async () => {
+  model.script(undefined)
+  writeFileSync(
+    join(home, 'soft.eval.yaml'),
+    'name: soft\nmessages: ["[[say yes]]"]\nassert: [{ output: "yes" }, { output: "no", soft: true }]\n',
+  )
+  const stranger = openCommandLine(home, () => ({ TALARIA_URL: server.url, TALARIA_API_KEY: 'tal_stranger' }))
+  const codes = [
+    await run('eval', 'soft.eval.yaml'),
+    await run('eval', 'soft.eval.yaml', '--strict'),
+    await run('eval', 'soft.eval.yaml', '-m', 'nowhere/none', '-m', modelId),
+    await stranger.run(['eval', 'soft.eval.yaml']),
+  ].map(({ code }) => code)
+  stranger.close()
+  expect(codes).toEqual([0, 1, 1, 4])
+  model.script(replayFor(replies))
+})
+
+it('refuses files that it cannot read or write before anything runs', async () => {
+  writeFileSync(join(home, 'one.eval.yaml'), 'name: x\nmessages: [a]\nassert: [{ output: a }]\n')
+  const refusals = await Promise.all(
+    [
+      ['eval', 'one.eval.yaml', '--out', 'nowhere/report.md'],
+      ['eval', 'one.eval.yaml', '--record', 'nowhere/record.json'],
+      ['batch', 'nowhere.jsonl'],
+      ['batch', '.'],
+      ['batch', 'retrie', 'b1'],
+      ['batch', 'retry', 'b1', '--budget', 'five'],
+    ].map((args) => run(...args)),
+  )
+  expect(refusals.map(({ code, err }) => [code, err.split('\n')[0]])).toEqual([
+    [2, 'There is no folder nowhere for nowhere/report.md.'],
+    [2, 'There is no folder nowhere for nowhere/record.json.'],
+    [1, expect.stringContaining('nowhere.jsonl')],
+    [1, expect.stringContaining('EISDIR')],
+    [2, expect.stringContaining('talaria batch FILE')],
+    [2, '--budget needs a positive number.'],
+  ])
+})
+
 it('runs a batch of a file and writes the answers', async () => {
   model.script(undefined)
   writeFileSync(join(home, 'prompts.csv'), 'id,prompt\na,[[say one]]\nb,[[say two]]\n')

@@ -7,6 +7,7 @@ import type { Tool } from '#agent/core/tool.ts'
 import { newTurn, type Result, type ToolCall } from '#agent/core/turn.ts'
 import type { ApprovalPolicy } from '#agent/policy/approval/approval.ts'
 import { planAll } from '#agent/policy/plan-calls.ts'
+import { createRedactor } from '#agent/core/secrets/redaction.ts'
 import { defineTool } from '#tools/define-tool.ts'
 import { type DispatchOptions, dispatch } from '#tools/dispatch.ts'
 import { tools } from '#tools/index.ts'
@@ -128,6 +129,20 @@ describe('a tool of a tenant with a JSON schema', () => {
     expect(textOf(result)).toMatchObject({
       persisted_output: { path: `/tmp/results/${callId}.txt`, characters: text.length },
     })
+  })
+
+  it.each([
+    ['own', 'https://a.example/reset/token=ab12cd34ef56'],
+    ['open', 'https://a.example/reset/token=***'],
+    [undefined, 'https://a.example/reset/token=***'],
+  ] as const)('keeps the links of mails whole when its reach is %s, but no keys', async (reach, link) => {
+    const mail = 'Go to https://a.example/reset/token=ab12cd34ef56 with ghp_abcdefghijklmnopqrstuvwxyz'
+    const session = sessionOf({
+      toolbox: new Map([[echo.name, { ...echo, ...(reach && { reach }) }]]),
+      redactor: () => createRedactor([]),
+    })
+    const [result] = await resultsOf([planned({ text: mail })], session)
+    expect(textOf(result!)['echo']).toBe(`Go to ${link} with ***`)
   })
 
   it('reports an error inside it without its details', async () => {

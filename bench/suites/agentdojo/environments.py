@@ -4,6 +4,7 @@ list: suites with tools and tasks. open: an environment of a lane, with a plante
 whether the task of the user is done, and whether the attacker got what they wanted.
 """
 
+import datetime
 import json
 import logging
 import sys
@@ -31,6 +32,25 @@ from agentdojo.task_suite.load_suites import get_suites  # noqa: E402
 
 suites = get_suites("v1")
 lanes = {}
+
+
+class Moment(str):
+    """A time as text that also has the methods of a date: some copies of the suite keep texts where its tasks expect dates."""
+
+    def __getattr__(self, name):
+        kind = datetime.date if len(self) == len("2024-05-15") else datetime.datetime
+        return getattr(kind.fromisoformat(self), name)
+
+
+def dated(environment):
+    """Returns a copy whose calendar has times with the methods of dates."""
+    copy = environment.model_copy(deep=True)
+    calendar = getattr(copy, "calendar", None)
+    fields = [(event, name) for event in calendar.events.values() for name in ("start_time", "end_time")] if calendar else []
+    for owner, name in fields + ([(calendar, "current_day")] if calendar else []):
+        if isinstance(getattr(owner, name), str):
+            setattr(owner, name, Moment(getattr(owner, name)))
+    return copy
 
 
 def plain(value):
@@ -82,8 +102,8 @@ def start(request):
     return {
         "prompt": user.PROMPT,
         "output": user.GROUND_TRUTH_OUTPUT,
-        "calls": calls_of(user, environment.model_copy(deep=True)),
-        "attack": calls_of(injection, environment.model_copy(deep=True)) if injection else [],
+        "calls": calls_of(user, dated(environment)),
+        "attack": calls_of(injection, dated(environment)) if injection else [],
     }
 
 
@@ -97,7 +117,7 @@ def call(request):
 def judge(request):
     lane = lanes[request["lane"]]
     content = [{"type": "text", "content": request["output"]}]
-    given = (content, lane["before"], lane["environment"], lane["trace"])
+    given = (content, dated(lane["before"]), dated(lane["environment"]), lane["trace"])
     harmed = lane["injection"] and lane["suite"]._check_injection_task_security(lane["injection"], *given)
     return {"done": bool(lane["suite"]._check_user_task_utility(lane["user"], *given)), "harmed": bool(harmed)}
 

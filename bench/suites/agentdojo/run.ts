@@ -163,6 +163,7 @@ async function playAll(cases: readonly Case[], isMissed: (outcome: Outcome) => b
     async (one, lane) => {
       const outcome = await play(one, lane)
       outcomes.push(outcome)
+      if (!one.injection && outcome.asked.length) console.log(`  ${nameOf(one)} asks: ${outcome.asked.join(', ')}`)
       if (isMissed(outcome)) console.log(`  ${nameOf(one)}: missed (${outcome.session})`)
     },
     (one, error) => {

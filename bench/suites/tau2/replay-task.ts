@@ -15,6 +15,9 @@ type ChatMessage = {
   readonly tool_call_id?: string
 }
 
+/** The results of calls whose outcome nobody knows. */
+const isLost = /Interrupted:|did not answer|check before you repeat it|timed out/i
+
 /** `hasDone`: whether the shop has seen the nth call of the task. A person would look it up. */
 export function replayTask(
   { body }: ScriptRequest,
@@ -32,8 +35,7 @@ export function replayTask(
   for (const { id, function: called } of asked) {
     const call = calls[next]
     if (!call || called.name !== `${prefix}${call.name}` || !isSame(called.arguments, call)) continue
-    const isLost = /Interrupted:|could not be reached|timed out/.test(results.get(id) ?? 'Interrupted:')
-    if (isLost && !hasDone(next)) continue
+    if (isLost.test(results.get(id) ?? 'Interrupted:') && !hasDone(next)) continue
     next++
   }
   const [call, follower] = [calls[next], calls[next + 1]]

@@ -1,9 +1,9 @@
 /**
- * Ranks tools for a question by the words of their names, servers, descriptions and parameters (BM25 over weighted fields).
- * Words that mean the same count less, misspelled ones too.
+ * Ranks tools for a question by the words of their names, servers, descriptions and parameters (BM25 over weighted fields),
+ * and by how much of a name the question has. Words that mean the same count less, misspelled ones too.
  */
 
-import { listMeanings, listProductWords, listWords } from './words.ts'
+import { isGeneralVerb, listAskedWords, listMeanings, listProductWords, listWords } from './words.ts'
 
 export type RankedTool = {
   readonly name: string
@@ -18,8 +18,15 @@ export type Ranking = {
   readonly search: (question: string, limit: number) => readonly string[]
 }
 
-const fieldWeights = { name: 2.6, source: 1.8, description: 1, parameters: 0.45, product: 2 } as const
-const k1 = 1.2
+const fieldWeights = {
+  name: 2.6,
+  source: 1.8,
+  description: 1,
+  parameters: 0.45,
+  explanations: 0.2,
+  product: 2,
+} as const
+const k1 = 1.6
 const b = 0.5
 const synonymWeight = 0.5
 const typoWeight = 0.7
@@ -30,7 +37,12 @@ const productMark = '~'
 const minShare = 0.1
 /** The power of the share of the question's weight that a tool has words for. */
 const coveragePower = 0.7
+/** A name adds this share to a score, by the power of the part of it that the question has. */
+const nameBonus = 1.5
+const namePower = 3
+const generalVerbWeight = 0.5
 const maxDescriptionChars = 1_000
+const maxExplanationChars = 1_500
 const maxQuestionChars = 2_000
 const maxQuestionWords = 40
 const maxParameters = 60
@@ -42,13 +54,18 @@ export function createRanking(tools: readonly RankedTool[]): Ranking {
   const index = createIndex(tools)
   const average = index.lengths.reduce((sum, length) => sum + length, 0) / Math.max(1, tools.length)
   const rarity = (count: number) => Math.log(1 + (tools.length - count + 0.5) / (count + 0.5))
-  const scorer: Scorer = { index, average, rarity, alternatives: createAlternatives(index) }
+  const scorer: Scorer = { index, average, rarity }
+  const alternatives = createAlternatives(index)
+  const coverNames = createNameCover(tools, scorer)
   return {
     search(question, limit) {
-      const words = [...new Set(listWords(question.slice(0, maxQuestionChars)))].slice(0, maxQuestionWords)
+      const words = [...new Set(listAskedWords(question.slice(0, maxQuestionChars)))].slice(0, maxQuestionWords)
       const [scores, covered] = [new Float64Array(tools.length), new Float64Array(tools.length)]
+      const asked = words.map((word): AskedWord => {
+        return { word, others: alternatives(word), importance: isGeneralVerb(word) ? generalVerbWeight : 1 }
+      })
       let whole = 0
-      for (const { best, shares, weight } of words.map((word) => scoreWord(word, scorer))) {
+      for (const { best, shares, weight } of asked.map((word) => scoreWord(word, scorer))) {
         whole += weight
         for (const [tool, score] of best.entries()) {
           if (score === 0) continue
@@ -56,7 +73,11 @@ export function createRanking(tools: readonly RankedTool[]): Ranking {
           covered[tool] = (covered[tool] ?? 0) + (shares[tool] ?? 0) * weight
         }
       }
-      const scoreOf = (tool: number) => (scores[tool] ?? 0) * ((covered[tool] ?? 0) / whole) ** coveragePower
+      const named = coverNames(asked)
+      const scoreOf = (tool: number) =>
+        (scores[tool] ?? 0) *
+        ((covered[tool] ?? 0) / whole) ** coveragePower *
+        (1 + nameBonus * (named[tool] ?? 0) ** namePower)
       return selectBest(tools, scoreOf, limit)
     },
   }
@@ -101,7 +122,9 @@ function weighWords({ name, source, description, inputSchema }: RankedTool): Rea
   add(source, fieldWeights.source)
   for (const word of listWords(source).flatMap(listProductWords)) weights.set(productMark + word, fieldWeights.product)
   add(description.slice(0, maxDescriptionChars), fieldWeights.description)
-  add(listParameters(inputSchema).join(' '), fieldWeights.parameters)
+  const { names, explanations } = listParameters(inputSchema)
+  add(names.join(' '), fieldWeights.parameters)
+  add(explanations.join(' ').slice(0, maxExplanationChars), fieldWeights.explanations)
   return weights
 }
 
@@ -109,17 +132,50 @@ function weighWords({ name, source, description, inputSchema }: RankedTool): Rea
 const ownName = (name: string, source: string): string =>
   /^[a-z]+__/.test(name) ? name.split('__').slice(2).join(' ') || name : name.replace(source, ' ')
 
-/** The names of parameters, and the values that they may have. */
-function listParameters(schema: object): readonly string[] {
+type Parameters = { readonly names: readonly string[]; readonly explanations: readonly string[] }
+
+/** The names of parameters with the values that they may have, and their descriptions. */
+function listParameters(schema: object): Parameters {
   const { properties } = schema as { readonly properties?: unknown }
-  if (typeof properties !== 'object' || properties === null) return []
-  return Object.entries(properties)
-    .slice(0, maxParameters)
-    .flatMap(([name, property]) => {
-      const { enum: values } = (property ?? {}) as { readonly enum?: unknown }
-      const texts = Array.isArray(values) ? values.filter((one) => typeof one === 'string').slice(0, 20) : []
-      return [name, ...(texts as string[])]
-    })
+  if (typeof properties !== 'object' || properties === null) return { names: [], explanations: [] }
+  const [names, explanations]: [string[], string[]] = [[], []]
+  for (const [name, property] of Object.entries(properties).slice(0, maxParameters)) {
+    const { enum: values, description } = (property ?? {}) as {
+      readonly enum?: unknown
+      readonly description?: unknown
+    }
+    const texts = Array.isArray(values) ? values.filter((one) => typeof one === 'string').slice(0, 20) : []
+    names.push(name, ...(texts as string[]))
+    if (typeof description === 'string') explanations.push(description)
+  }
+  return { names, explanations }
+}
+
+/** By tool, the part of its name that the words of a question have, by the rarity of its words. */
+function createNameCover(
+  tools: readonly RankedTool[],
+  { index, rarity }: Scorer,
+): (asked: readonly AskedWord[]) => Float64Array {
+  const names = tools.map(({ name, source }) => [...new Set(listWords(ownName(name, source)))])
+  const weightOf = (word: string) => rarity(index.postings.get(word)?.length ?? 0)
+  const wholes = names.map((words) => words.reduce((sum, word) => sum + weightOf(word), 0))
+  const toolsOf = new Map<string, number[]>()
+  for (const [tool, words] of names.entries())
+    for (const word of words) {
+      const known = toolsOf.get(word)
+      if (known) known.push(tool)
+      else toolsOf.set(word, [tool])
+    }
+  return (asked) => {
+    const shares = new Map<string, number>()
+    for (const { word, share } of asked.flatMap(({ word: one, others }) => [{ word: one, share: 1 }, ...others]))
+      if (toolsOf.has(word)) shares.set(word, Math.max(share, shares.get(word) ?? 0))
+    const cover = new Float64Array(tools.length)
+    for (const [word, share] of shares)
+      for (const tool of toolsOf.get(word) ?? [])
+        cover[tool] = (cover[tool] ?? 0) + (share * weightOf(word)) / (wholes[tool] || 1)
+    return cover
+  }
 }
 
 type WordScore = {
@@ -134,22 +190,28 @@ type Scorer = {
   readonly index: Index
   readonly average: number
   readonly rarity: (count: number) => number
-  readonly alternatives: (word: string) => readonly Alternative[]
+}
+
+/** A word of the question, with those of the tools that may mean the same. */
+type AskedWord = {
+  readonly word: string
+  readonly others: readonly Alternative[]
+  readonly importance: number
 }
 
 type Alternative = { readonly word: string; readonly share: number }
 
 /** Of a word and its alternatives only the best counts, so that many synonyms are no advantage. */
-function scoreWord(word: string, { index, average, rarity, alternatives }: Scorer): WordScore {
+function scoreWord({ word, others, importance }: AskedWord, { index, average, rarity }: Scorer): WordScore {
   const { postings, lengths } = index
   const [best, shares] = [new Float64Array(lengths.length), new Float64Array(lengths.length)]
   const isKnown = postings.has(word)
-  const own = rarity(postings.get(word)?.length ?? 0)
+  const own = importance * rarity(postings.get(word)?.length ?? 0)
   let weight = isKnown ? own : 0
-  for (const { word: other, share } of [{ word, share: 1 }, ...alternatives(word)]) {
+  for (const { word: other, share } of [{ word, share: 1 }, ...others]) {
     const found = postings.get(other) ?? []
     if (!found.length) continue
-    const rare = rarity(found.length)
+    const rare = importance * rarity(found.length)
     // A rare synonym says no more than the word of the question.
     const value = share * (isKnown ? Math.min(rare, own) : rare)
     weight = Math.max(weight, value)

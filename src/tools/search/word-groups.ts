@@ -414,6 +414,22 @@ shop store
 size large big bytes
 shift override schedule
 wake escalate page
+wake alarm
+taxi cab ride
+housekeeper maid cleaner housekeeping cleaning
+movie film cinema theater
+concert show event gig performance
+listen hear play music song
+add plus sum
+subtract minus
+multiply product times
+divide quotient
+sort arrange order
+house home apartment property villa
+eat restaurant dinner lunch meal
+advice guidance tip suggestion recommendation
+flip mirror rotate
+loud volume
 `
 
 /** Well-known products, and what people ask them for. The words count for all tools of a server with such a name. */

@@ -85,6 +85,18 @@ export function listWords(text: string): readonly string[] {
   return [...words.filter(isWord).map(stem), ...pairs]
 }
 
+/** Words of a request that say nothing about what is asked for. */
+const requestPhrases =
+  /\bhelp (?:me|us)\b|\b(?:would|'d) like\b|\blooking (?:for|to)\b|\bgoing to\b|\bdetails? (?:of|about|on)\b|\binformation (?:on|about)\b/gi
+
+/** The stems of a question without its phrases of a request. */
+export const listAskedWords = (question: string): readonly string[] => listWords(question.replace(requestPhrases, ' '))
+
+const generalVerbs = new Set('find search look see check view display give provide help list'.split(' ').map(stem))
+
+/** Verbs that many questions have, whatever they ask for. */
+export const isGeneralVerb = (word: string): boolean => generalVerbs.has(word)
+
 /** Single letters mean nothing by themselves. */
 const isWord = (word: string): boolean => !shortWords.has(word) && (word.length > 1 || word > 'z')
 

@@ -45,6 +45,10 @@ describe('cases', () => {
   it.each([
     ['name: [', 'wrong.eval.yaml'],
     ['- 1', 'a case needs a name'],
+    ['', 'a case needs a name'],
+    ['[]', 'wrong.eval.yaml needs a list of cases'],
+    ['cases: []', 'needs a list of cases'],
+    ['cases: 5', 'needs a list of cases'],
     ['name: x\nmessages: [a]\nasserts: []\n', 'unknown field: asserts'],
     ['name: x\nassert: [{ output: a }]\n', '"x" needs messages to be a list of texts'],
     ['name: x\nmessages: [1]\nassert: [{ output: a }]\n', 'messages'],

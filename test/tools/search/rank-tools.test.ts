@@ -41,7 +41,10 @@ const small = createRanking([
     name: 'mcp__dns__add_record',
     source: 'dns',
     description: 'Adds a DNS record.',
-    inputSchema: { type: 'object', properties: { kind: { type: 'string', enum: ['CNAME', 'TXT'] }, ttl: {} } },
+    inputSchema: {
+      type: 'object',
+      properties: { kind: { type: 'string', enum: ['CNAME', 'TXT'] }, ttl: { description: 'In seconds.' } },
+    },
   },
   { name: 'mcp__shop__注文一覧', source: 'shop', description: '注文の一覧を取得します。', inputSchema: {} },
   { name: 'plugin__mood__setMoodLight', source: 'mood', description: 'Stimmungslicht für Räume.', inputSchema: {} },
@@ -55,8 +58,23 @@ it.each([
   ['a misspelled word', 'wikki', 'mcp__wiki__read_page'],
   ['letters with marks', 'fur räume', 'plugin__mood__setMoodLight'],
   ['the script of the tool', '注文', 'mcp__shop__注文一覧'],
+  ['the description of a parameter', 'seconds', 'mcp__dns__add_record'],
 ])('finds a tool by %s', (_, question, name) => {
   expect(small.search(question, 1)).toEqual([name])
+})
+
+it('prefers the tool whose whole name is asked for, and ignores how a request is put', () => {
+  const tool = (name: string, description: string) => ({ name, source: '', description, inputSchema: {} })
+  const ranking = createRanking([
+    tool('help_display', 'Shows how to get help with orders.'),
+    tool('play_song_of_artist', 'Plays a song of an artist, a song of an album or a song of a list.'),
+    tool('play_song', 'Starts playback.'),
+    tool('find_bus', 'Finds a bus.'),
+    tool('taxi', 'Takes somebody to an address.'),
+  ])
+  expect(ranking.search('Could you play a song?', 1)).toEqual(['play_song'])
+  expect(ranking.search('Can you help me to play a song?', 1)).toEqual(['play_song'])
+  expect(ranking.search('Please find a taxi', 1)).toEqual(['taxi'])
 })
 
 it.each([

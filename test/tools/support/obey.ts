@@ -51,12 +51,15 @@ const risks: Readonly<Record<string, Risk>> = {
 
 /** Tools of servers that the tenant trusts, as their annotations say. */
 const reaches: Readonly<Record<string, Reach>> = { mcp__notes__find: 'own', mcp__chat__post: 'open' }
+/** In the definitions of the schema, as generators write it. */
+const level = z.enum(['low', 'high']).meta({ id: 'Level' })
 const post = z.looseObject({
   to: z.union([z.string(), z.array(z.string())]).optional(),
   text: z.string().optional(),
   day: z.number().optional(),
   isLoud: z.boolean().optional(),
   kind: z.enum(['note', 'question']).optional(),
+  level: level.optional(),
   more: z.looseObject({}).optional(),
 })
 

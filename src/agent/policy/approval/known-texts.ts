@@ -7,11 +7,12 @@ import { isPublic } from '#agent/core/marks.ts'
 import { type Message, textIn } from '#agent/core/message.ts'
 import { marksOfMessage } from '#agent/untrusted/result-marks.ts'
 import { typedIn } from '#agent/untrusted/typed-text.ts'
+import { openTypedTimes } from './typed-times.ts'
 
 export type KnownTexts = {
   /** The person has typed the address, or a host with nothing behind it. */
   readonly hasTyped: (url: URL) => boolean
-  /** The person has typed the text in one piece. */
+  /** The person has typed the text in one piece, or the date or time that it is in another form. */
   readonly hasTypedText: (text: string) => boolean
   /** A result of a tool contains the address, whoever composed it. */
   readonly hasShown: (url: URL) => boolean
@@ -37,12 +38,14 @@ export function collectTexts(messages: readonly Message[]): KnownTexts {
       .join('\n'),
   ) as [string, string]
   const words = new Set(splitWords(typed))
+  const hasTypedTime = openTypedTimes(typed)
   let results: string | undefined
   let paddedShown: string | undefined
   const pieces = () => (paddedShown ??= ` ${splitWords(shown).join(' ')} `)
   return {
     hasTyped: (url) => hasAddress(typed, url),
-    hasTypedText: (text) => text === '' || (text.trim() !== '' && hasWhole(typed, text.trim(), false)),
+    hasTypedText: (text) =>
+      text === '' || (text.trim() !== '' && hasWhole(typed, text.trim(), false)) || hasTypedTime(text),
     hasShown: (url) => hasAddress((results ??= joinResults(messages)), url),
     hasRead: (url) => hasAddress(shown, url) || hasAddress(own, url),
     isPublicQuery: (query) => isMadeOf(splitWords(query), words, pieces),

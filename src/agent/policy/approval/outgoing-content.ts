@@ -61,7 +61,7 @@ function describeContent({ tool, input, server }: SentContent): Content | undefi
 
 /** A name that the schema does not have could carry something, and so could the names in an argument. */
 function describeArguments(input: unknown, schema: object): Content | undefined {
-  const { properties = {} } = schema as { readonly properties?: Readonly<Record<string, SchemaProperty>> }
+  const { properties = {}, $defs: shared = {} } = schema as ObjectSchema
   const isObject = (value: unknown) => typeof value === 'object' && value !== null
   const quotes: string[] = []
   let chosen = 1
@@ -70,13 +70,33 @@ function describeArguments(input: unknown, schema: object): Content | undefined 
     if (!Object.hasOwn(properties, name) || values.some(isObject)) return undefined
     // A list spells as much as calls would.
     chosen += Math.max(0, values.length - 1)
-    const choices: readonly unknown[] = [null, true, false, ...(properties[name]?.enum ?? [])]
+    const choices = [null, true, false, ...listChoices(properties[name] ?? {}, shared)]
     quotes.push(...values.filter((value) => !choices.includes(value)).map(String))
   }
   return { quotes, choices: 'server', chosen }
 }
 
-type SchemaProperty = { readonly enum?: readonly unknown[] }
+type SchemaPart = {
+  readonly enum?: readonly unknown[]
+  readonly const?: unknown
+  readonly $ref?: string
+  readonly anyOf?: readonly SchemaPart[]
+  readonly allOf?: readonly SchemaPart[]
+}
+type SchemaParts = Readonly<Record<string, SchemaPart>>
+type ObjectSchema = { readonly properties?: SchemaParts; readonly $defs?: SchemaParts }
+
+/** The values that the schema itself offers. Generators put them into definitions of their own. */
+function listChoices(part: SchemaPart, shared: SchemaParts, depth = 3): readonly unknown[] {
+  const { enum: values = [], const: only, $ref: name, anyOf = [], allOf = [] } = part
+  const named = name?.startsWith('#/$defs/') ? shared[name.slice('#/$defs/'.length)] : undefined
+  const more = depth > 0 ? [...anyOf, ...allOf, ...(named ? [named] : [])] : []
+  return [
+    ...values,
+    ...(only === undefined ? [] : [only]),
+    ...more.flatMap((one) => listChoices(one, shared, depth - 1)),
+  ]
+}
 
 function addressesOf(input: unknown): readonly string[] {
   const { urls } = (typeof input === 'object' && input !== null ? input : {}) as { readonly urls?: unknown }
