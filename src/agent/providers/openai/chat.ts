@@ -20,7 +20,6 @@ import {
 import { readChatStream } from './chat-stream.ts'
 import { encodeToolName } from '../shared/call-id.ts'
 import type { GetClient } from './client.ts'
-import { sendOption } from '../shared/send-option.ts'
 import { selectServerSearch } from '../shared/server-search.ts'
 import { createTrailingMessages } from '../shared/trailing-messages.ts'
 import { appendMessages, sanitiseIncrementally } from '../shared/sanitise.ts'
@@ -34,15 +33,9 @@ import { stringifyWellFormed, toWellFormed } from '../shared/well-formed.ts'
 
 export const createOpenaiChat = (getClient: GetClient): Dialect => ({
   async call(request, endpoint, { signal, send, ...readOptions }) {
+    const body = renderChatBody(request, endpoint.quirks)
     const response = await getClient(endpoint)
-      .post('/chat/completions', {
-        ...sendOption(send),
-        body: renderChatBody(request, endpoint.quirks),
-        headers: { 'content-type': 'application/json', accept: 'text/event-stream' },
-        stream: true,
-        signal,
-      })
-      .asResponse()
+      .openStream('/chat/completions', { body, signal, send })
       .catch(rethrowAsAbort(signal))
     const { hasServerSearch } = selectServerSearch(request, endpoint.quirks ?? {}, 'openai-chat')
     return readChatStream(response, readOptions).catch((error: unknown) => {
