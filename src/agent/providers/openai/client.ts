@@ -10,7 +10,10 @@ import { sendWithOption } from '../shared/send-option.ts'
 import type { Endpoint, SendRequest } from '#agent/core/dialect.ts'
 
 /** The part of the SDK that the dialects use. */
-export type OpenAiSdk = { readonly OpenAI: typeof OpenAI }
+export type OpenAiSdk = { readonly OpenAI: typeof OpenAI; readonly fetch: Fetch }
+
+/** The platform's `fetch`. */
+type Fetch = (url: string, init: RequestInit) => Promise<Response>
 
 export type StreamedCall = {
   readonly body: Uint8Array
@@ -31,7 +34,7 @@ type BuiltRequest = Awaited<ReturnType<OpenAI['buildRequest']>>
 const streamHeaders = { 'content-type': 'application/json', accept: 'text/event-stream' }
 
 /** Limits error bodies, which are read as a whole, and sends through the `send` of a call. */
-const boundedClient = ({ OpenAI: Client }: OpenAiSdk) =>
+const boundedClient = ({ OpenAI: Client, fetch: platformFetch }: OpenAiSdk) =>
   class extends Client {
     /** By path: apart from its body, a call is the same each time. */
     readonly #built = new Map<string, Promise<BuiltRequest>>()
@@ -51,8 +54,8 @@ const boundedClient = ({ OpenAI: Client }: OpenAiSdk) =>
         this.#built.set(path, (building = this.buildRequest({ method: 'post', path, headers: streamHeaders })))
       const { url, req } = await building
       const init = { ...req, body, signal } as RequestInit
-      const sent = send ? send(new Request(url, init)) : fetch(url, init)
-      const response = limitBody(await sent.catch(throwConnectionError))
+      const start = async () => (send ? send(new Request(url, init)) : platformFetch(url, init))
+      const response = limitBody(await start().catch(throwConnectionError))
       if (response.ok) return response
       const text = await response.text().catch((error: unknown) => String(error))
       const json = parseJson(text)

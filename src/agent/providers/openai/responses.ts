@@ -1,6 +1,6 @@
 /**
  * Implements the dialect `openai-responses`: the streamed Responses API without storage at the provider. Every request
- * has the whole conversation with its encrypted reasoning. The official SDK sends requests and parses errors. The body
+ * has the whole conversation with its encrypted reasoning. The official SDK builds requests and parses errors. The body
  * is rendered here, because a long turn sends the same beginning hundreds of times.
  */
 
