@@ -309,11 +309,14 @@ async function runWithLimit<T>(
         limit.abort(new Error('The time limit of the call is over.'))
       }),
     )
-  const onStop = () => cancels.push(schedule(stopGraceMs, () => abandoned.resolve({ abandoned: 'stopped' })))
+  const onStop = () => {
+    limit.abort(stop.reason)
+    cancels.push(schedule(stopGraceMs, () => abandoned.resolve({ abandoned: 'stopped' })))
+  }
   stop.addEventListener('abort', onStop, { once: true })
   if (stop.aborted) onStop()
   try {
-    const running = work(AbortSignal.any([stop, limit.signal])).then((result) => ({ result }))
+    const running = work(limit.signal).then((result) => ({ result }))
     // Nothing awaits abandoned work.
     running.catch(() => undefined)
     return await Promise.race([abandoned.promise, running])

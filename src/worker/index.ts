@@ -1,6 +1,7 @@
 /** Entry of the worker: exports the HTTP handler and the Durable Object classes. */
 
 import { inJurisdiction } from '#durable/platform/jurisdiction.ts'
+import { normalizePath } from './routing/create-hono.ts'
 import { createFirstApp, isFirstRoute, isWebhook } from './routing/first-app.ts'
 import type { App } from './route.ts'
 
@@ -24,9 +25,12 @@ const coldAfterMonths = 12
 
 export default {
   fetch: async (request, env, context) => {
-    const handler = isWebhook(request)
+    const path = normalizePath(request)
+    const handler = isWebhook(request, path)
       ? (webhookApp ?? (await loadWebhookApp()))
-      : (app ?? (isFirstRoute(request) ? firstApp : await loadApp()))
+      : isFirstRoute(request, path)
+        ? firstApp
+        : (app ?? (await loadApp()))
     return handler.fetch(request, inJurisdiction(env), context)
   },
   email: async (message, env, context) => {

@@ -101,6 +101,7 @@ export const addressFetches: readonly AddressFetch[] = [
   // --- variables of the deployment
   { file: 'durable/models/catalog.ts', by: 'deployment' },
   { file: 'durable/models/lazy-dialect.ts', by: 'deployment', raw: 'addresses of tenants get the guarded fetch' },
+  { file: 'backends/dialects/openai.ts', by: 'deployment', raw: 'addresses of tenants get the guarded fetch' },
   { file: 'durable/platform/name-resolution.ts', by: 'deployment', raw: 'the resolver of the guard itself' },
   { file: 'durable/platform/otlp.ts', by: 'deployment', raw: 'the collector of the deployment' },
   { file: 'backends/http/http.ts', by: 'deployment', raw: 'the server of the host' },

@@ -54,11 +54,15 @@ export type SkippingClock = Timers & {
   readonly pending: () => readonly number[]
 }
 
-/** Runs with the real time until `pass` skips some. Timers poll, so that they fire in the I/O context that set them. */
-export function createSkippingClock(): SkippingClock {
+/**
+ * Runs with the real time until `pass` skips some; a frozen one stands still until then. Timers poll, so that they fire in
+ * the I/O context that set them.
+ */
+export function createSkippingClock({ isFrozen = false } = {}): SkippingClock {
   let aheadMs = 0
   const pending = new Set<{ readonly ms: number }>()
-  const now = () => Date.now() + aheadMs
+  const createdAt = Date.now()
+  const now = () => (isFrozen ? createdAt : Date.now()) + aheadMs
   const schedule = (ms: number, work: () => void) => {
     const at = now() + ms
     const timer = { ms }

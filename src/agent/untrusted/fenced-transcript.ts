@@ -11,20 +11,31 @@ import { marksOfMessage } from './result-marks.ts'
 /** The same message each time, so that what is computed once for a message stays valid, and its bytes too. */
 const rendered = new WeakMap<Message, Message>()
 
-export function fenceTranscript(transcript: readonly Message[]): readonly Message[] {
-  /** Calls of the last reply that the client has run. Its tools may have the names of ours. */
-  let ofClient: ReadonlySet<string> = noCalls
-  let isChanged = false
-  const fenced = transcript.map((message) => {
-    if (message.role === 'assistant') ofClient = listClientCalls(message)
-    if (!needsFence(message, ofClient)) return message
-    isChanged = true
-    return render(message)
-  })
-  return isChanged ? fenced : transcript
-}
+/**
+ * `ofClient`: calls of the last reply that the client has run. Its tools may have the names of ours. `fenced`: absent as
+ * long as no message changes.
+ */
+type FenceState = { count: number; ofClient: ReadonlySet<string>; fenced: Message[] | undefined }
 
 const noCalls: ReadonlySet<string> = new Set()
+const states = new WeakMap<readonly Message[], FenceState>()
+
+/**
+ * Renders a transcript that is one growing array, and looks only at its new messages. The returned array grows as well, so
+ * that what is cached by it stays valid; callers must not change it.
+ */
+export function fenceTranscript(transcript: readonly Message[]): readonly Message[] {
+  let state = states.get(transcript)
+  if (!state || state.count > transcript.length)
+    states.set(transcript, (state = { count: 0, ofClient: noCalls, fenced: undefined }))
+  for (; state.count < transcript.length; state.count++) {
+    const message = transcript[state.count] as Message
+    if (message.role === 'assistant') state.ofClient = listClientCalls(message)
+    if (needsFence(message, state.ofClient)) (state.fenced ??= transcript.slice(0, state.count)).push(render(message))
+    else state.fenced?.push(message)
+  }
+  return state.fenced ?? transcript
+}
 
 function listClientCalls(message: AssistantMessage): ReadonlySet<string> {
   const ids = message.content.flatMap((part) => (part.type === 'call' && part.owner === 'client' ? [part.id] : []))

@@ -8,6 +8,6 @@ import { createOpenaiChat } from '#agent/providers/openai/chat.ts'
 import { createClients } from '#agent/providers/openai/client.ts'
 import { createOpenaiResponses } from '#agent/providers/openai/responses.ts'
 
-export const getClient = createClients({ OpenAI })
+export const getClient = createClients({ OpenAI, fetch: (url, init) => fetch(url, init) })
 export const openaiChat = createOpenaiChat(getClient)
 export const openaiResponses = createOpenaiResponses(getClient)

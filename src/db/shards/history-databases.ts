@@ -18,6 +18,14 @@ const names = new BoundedMap<string, CachedName>(maxCached)
 
 /** `HISTORY_1` and so on, without a gap. Empty when `DB` holds everything. */
 export function listShards(env: Env): readonly HistoryDatabase[] {
+  let found = shards.get(env)
+  if (!found) shards.set(env, (found = findShards(env)))
+  return found
+}
+
+const shards = new WeakMap<Env, readonly HistoryDatabase[]>()
+
+function findShards(env: Env): readonly HistoryDatabase[] {
   const bound = env as unknown as Readonly<Record<string, D1Database | undefined>>
   const found: HistoryDatabase[] = []
   for (;;) {

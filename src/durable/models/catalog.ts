@@ -56,6 +56,12 @@ type CatalogTenant = {
   readonly tenantKeys?: KeySource
 }
 
+/** The parts of the sources that an isolate learns: each stays the same object until it changes. */
+export const learnedSources = (env: Env, tenantId: string, runInBackground: RunInBackground) => ({
+  catalog: getCatalog(env, runInBackground),
+  learnedWindows: getLearnedWindows(tenantId),
+})
+
 /** Collects everything that determines a tenant's models. Without `later` the catalog is not refreshed. */
 export function sourcesFor(env: Env, tenant?: CatalogTenant, runInBackground?: RunInBackground): Sources {
   return {

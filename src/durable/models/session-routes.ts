@@ -3,7 +3,7 @@
 import type { Settings } from '#agent/core/settings.ts'
 import type { Turn } from '#agent/core/turn.ts'
 import type { Route, Sources } from '#agent/routing/route.ts'
-import { sourcesFor } from './catalog.ts'
+import { learnedSources, sourcesFor } from './catalog.ts'
 import { keySource, type TenantKeys } from './credentials.ts'
 import { explainMissing, createRoutes } from './model-routes.ts'
 
@@ -41,13 +41,13 @@ export const explainMissingForTurn = (session: RoutedSession, env: Env, { option
 export function createSessionRoutes(session: RoutedSession, env: Env): (turn: Turn) => readonly Route[] {
   return ({ options }) => {
     const { tenantId, settings, tenant } = session
-    const sources = createSources(session, env)
-    const inputs = [env, tenantId, sources.catalog, sources.learnedWindows, tenant.keys, tenant.snapshot?.settings]
+    const { catalog, learnedWindows } = learnedSources(env, tenantId, (work) => session.runInBackground(work))
+    const inputs = [env, tenantId, catalog, learnedWindows, tenant.keys, tenant.snapshot?.settings]
     const cache = getCache(settings)
     const model = options.model ?? ''
     let cached = cache.get(model)
     if (!cached || inputs.some((input, at) => input !== cached?.inputs[at])) {
-      cached = { inputs, routes: createRoutes(options.model, sources) }
+      cached = { inputs, routes: createRoutes(options.model, createSources(session, env)) }
       if (cache.size >= maxCachedModels) cache.clear()
       cache.set(model, cached)
     }

@@ -115,6 +115,8 @@ export class Session implements TurnSession {
   readonly #ctx: DurableObjectState
   readonly #env: Env
   #meta: SessionMetadata | undefined
+  /** Whether there was a run before this one. */
+  #earlierRun: { readonly of: string; readonly exists: boolean } | undefined
   #settings: { readonly tenant: Settings; readonly session: Settings; readonly value: Settings } | undefined
 
   constructor(ctx: DurableObjectState, env: Env, { deleteSession, deliver }: SessionCallbacks) {
@@ -184,8 +186,17 @@ export class Session implements TurnSession {
     if (!meta) return undefined
     return expiresAt(meta, this.store, {
       hasFiles: () => meta.machine !== undefined || hasWorkspaceFiles(this.sql),
-      hasEarlierRun: () => this.journal.hasOtherRun(this.store.current()?.id ?? ''),
+      hasEarlierRun: () => this.#hasEarlierRun(this.store.current()?.id ?? ''),
     })
+  }
+
+  /** Runs are never removed, so the answer changes with the run alone. */
+  #hasEarlierRun(run: string): boolean {
+    const known = this.#earlierRun
+    if (known && (known.exists || known.of === run)) return known.exists
+    const exists = this.journal.hasOtherRun(run)
+    this.#earlierRun = { of: run, exists }
+    return exists
   }
 
   record(): SessionRecord {
@@ -236,6 +247,7 @@ export class Session implements TurnSession {
   /** Replaces metadata and rows by those of a copied or imported session. */
   adopt(meta: SessionMetadata, rows: readonly CopiedRow[]): void {
     this.#meta = meta
+    this.#earlierRun = undefined
     this.journal.putMetadata(meta)
     for (const { n, runId, entries, turn } of rows) {
       this.journal.putStep({ n, runId, entries: [...entries], texts: [], events: [] }, turn)

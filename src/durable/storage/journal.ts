@@ -275,7 +275,7 @@ export class Journal {
 
   /** The turn of the newest run that is not undone, with the seq of its newest row. */
   lastTurn(): { readonly n: number; readonly turn: Turn | undefined } | undefined {
-    if (!this.#hasSteps) return undefined
+    if (!this.#hasSteps || this.#isEmpty) return undefined
     const newest = 'SELECT * FROM step WHERE n > 0 AND gone = 0 AND turn IS NOT NULL ORDER BY n DESC LIMIT 1'
     const [raw] = this.#sql.exec<RawStep>(newest).toArray()
     return raw && { n: raw.n, turn: turnOf(raw) }

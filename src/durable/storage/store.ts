@@ -103,6 +103,12 @@ export class SessionStore implements Store {
     return this.#turn
   }
 
+  /** The turn of the newest run that is not undone, with the seq of its newest row. */
+  lastTurn(): ReturnType<Journal['lastTurn']> {
+    const [row, turn] = [this.#row, this.#turn]
+    return row && turn && row.runId === turn.id && !this.#startsRow ? { n: row.n, turn } : this.#journal.lastTurn()
+  }
+
   lastEventSeq = (): number => this.#lastEvent
   shownThrough = (): number => (this.hasOpenTurn ? shownThrough(this.#row, this.#lastEvent) : this.#lastEvent)
   lastMessageSeq = (): number => this.#lastSeq

@@ -66,30 +66,61 @@ export function createTurnMachine(session: TurnSession, env: Env): TurnMachine {
   }
 }
 
-/** Takes a snapshot of everything the pure loop may read besides the turn. */
+/**
+ * Everything that the pure loop may read besides the turn. A part is read with its first use, because most decisions look
+ * at few of them. A view is used in the stretch in which it was taken, before anything changes.
+ */
 function createView(session: TurnSession, routes: readonly Route[], env: Env): View {
-  const turn = session.store.turn()
+  const { store, toolRuntime, settings } = session
+  const turn = store.turn()
+  const route = routes[turn.route.model]
+  const scope = readOnce(() => turnScope(session))
+  const chain = readOnce(() => createChain(routes, session.tenantId, settings, turn))
+  const tokens = readOnce(() => contextTokens(session))
   return {
     now: clock.now(),
-    inbox: session.store.inbox(),
-    lastRole: session.store.lastRole(),
-    hasImages: session.store.hasImages(),
-    sendsPdfs: sendsPdfs(session, routes[turn.route.model]),
-    canShrinkImages: env.IMAGES !== undefined,
-    toolbox: session.toolRuntime.toolbox(session.settings, turnScope(session)),
-    isToolLost: (tool) => isToolLost(session, tool),
-    selectConcurrent: (calls) => session.toolRuntime.together(calls, session.settings, turnScope(session)),
-    stallsInARow: getStalls(session.tenantId, routes[turn.route.model]?.id ?? ''),
-    lastSeq: session.store.lastMessageSeq(),
-    messageCount: session.store.transcript().length,
-    contextTokens: contextTokens(session),
-    compressibleTokens: createCompressibleTokens(session, routes[turn.route.model]),
-    contextWindow: routes[turn.route.model]?.contextWindow ?? defaultContextWindow,
-    chain: createChain(routes, session.tenantId, session.settings, turn),
-    limits: loopLimits(session.settings),
-    ...estimateSpending(session, turn, routes[turn.route.model]),
     random: Math.random(),
+    limits: loopLimits(settings),
+    canShrinkImages: env.IMAGES !== undefined,
+    contextWindow: route?.contextWindow ?? defaultContextWindow,
+    lastSeq: store.lastMessageSeq(),
+    isToolLost: (tool) => isToolLost(session, tool),
+    selectConcurrent: (calls) => toolRuntime.together(calls, settings, scope()),
+    compressibleTokens: createCompressibleTokens(session, route),
+    get inbox() {
+      return store.inbox()
+    },
+    get lastRole() {
+      return store.lastRole()
+    },
+    get hasImages() {
+      return store.hasImages()
+    },
+    get sendsPdfs() {
+      return sendsPdfs(session, route)
+    },
+    get toolbox() {
+      return toolRuntime.toolbox(settings, scope())
+    },
+    get stallsInARow() {
+      return getStalls(session.tenantId, route?.id ?? '')
+    },
+    get messageCount() {
+      return store.transcript().length
+    },
+    get contextTokens() {
+      return tokens()
+    },
+    get chain() {
+      return chain()
+    },
+    ...estimateSpending(session, turn, route),
   }
+}
+
+function readOnce<T>(read: () => T): () => T {
+  let known: { readonly value: T } | undefined
+  return () => (known ??= { value: read() }).value
 }
 
 /** Reads the spending limits that are reached or near, and the estimated cost of a call in flight in case its result is lost. */

@@ -9,7 +9,6 @@ import { assessWrites } from '../assess-paths.ts'
 import { defineTool } from '../define-tool.ts'
 import { fail } from '../tool-result.ts'
 import type { FileEdit } from './patch/plan-edits.ts'
-import { renderUnifiedDiff } from './patch/unified-diff.ts'
 import { parsePatch, listPatchPaths } from './patch/parse-patch.ts'
 import { failOnBackendError } from '../fail-on-backend-error.ts'
 import { describeForeignChange, describePatchedChange } from './foreign-change.ts'
@@ -102,6 +101,8 @@ async function applyEdits(backend: ExecutionBackend, edits: readonly FileEdit[],
   const changed = await findForeignChanges(backend, edits)
   const lost = changed.find(({ after }) => after === undefined)
   if (lost) return fail(describeForeignChange(lost.path), { changed_since_read: true })
+  // Loaded before anything is written.
+  const { renderUnifiedDiff } = await import('./patch/unified-diff.ts')
   await writeAll(backend, edits)
   await seeEdits(
     backend,

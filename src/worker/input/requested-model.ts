@@ -5,6 +5,7 @@ import { minWindow } from '#agent/providers/catalog/context-window.ts'
 import { explainUnknownModel, isKnownModel } from '#agent/routing/known-model.ts'
 import { type Route, resolveRoute, type Sources } from '#agent/routing/route.ts'
 import { sourcesFor } from '#durable/models/catalog.ts'
+import { cachedKeys } from '#durable/models/credentials.ts'
 import { resolveMixture } from '#durable/models/mixture-of-agents.ts'
 import { isVirtualModel, listModelIds } from '#durable/models/model-routes.ts'
 import { effectiveSettings, type TenantSnapshot } from '#durable/tenant/tenant-snapshot.ts'
@@ -21,11 +22,23 @@ export const hasTooSmallWindow = ({ contextWindow, windowSource }: Route): boole
 export function resolveRequestedModel(id: string | undefined, env: Env, tenant?: TenantSnapshot, param = 'model') {
   const sources = sourcesFor(env, tenant)
   const model = isVirtualModel(id) ? undefined : id
+  const { settings, catalog, learnedWindows } = sources
+  const inputs = [env, catalog, learnedWindows, tenant && cachedKeys(tenant.id)]
+  const known = accepted.get(settings ?? {})
+  if (known?.model === model && known?.inputs.every((input, at) => input === inputs[at])) return model
+  validateModel(model, sources, param)
+  if (settings) accepted.set(settings, { model, inputs })
+  return model
+}
+
+/** The last model that was accepted with these settings: most requests of a tenant name the same one, or none. */
+const accepted = new WeakMap<Settings, { readonly model: string | undefined; readonly inputs: readonly unknown[] }>()
+
+function validateModel(model: string | undefined, sources: Sources, param: string): void {
   const [name = ''] = listModelIds(resolveMixture(model, sources.settings)?.aggregator ?? model, sources)
   const found = resolveRoute(name, sources)
   if (found && hasTooSmallWindow(found)) throw smallWindowError(found, param)
   if (model !== undefined && !(found && isKnownModel(name, sources))) throw modelNotFound(name, sources, param)
-  return model
 }
 
 const modelNotFound = (id: string, sources: Sources, param: string) =>

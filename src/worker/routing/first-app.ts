@@ -3,7 +3,7 @@
  * for one of them arrives.
  */
 
-import { createHono, normalizePath } from './create-hono.ts'
+import { createHono } from './create-hono.ts'
 import { compileRoute } from './known-route.ts'
 import { livenessRoutes } from '../routes/liveness.ts'
 import { sessionChatRoutes } from '../routes/session-chat.ts'
@@ -15,12 +15,9 @@ const known = routes.map(compileRoute)
 
 export const createFirstApp = () => createHono(routes)
 
-export function isFirstRoute(request: Request): boolean {
-  const path = normalizePath(request)
-  return known.some(({ method, pattern }) => method === request.method && pattern.test(path))
-}
+export const isFirstRoute = ({ method: called }: Request, path: string): boolean =>
+  known.some(({ method, pattern }) => method === called && pattern.test(path))
 
 /** Whether a platform or a generic webhook delivers an event (routes/webhooks.ts, also with a secret behind the address). */
-export const isWebhook = (request: Request): boolean =>
-  request.method === 'POST' &&
-  /^\/(?:webhooks\/[^/]+\/[^/]+(?:\/[^/]+)?|_matrix\/push\/v1\/notify)$/.test(normalizePath(request))
+export const isWebhook = ({ method }: Request, path: string): boolean =>
+  method === 'POST' && /^\/(?:webhooks\/[^/]+\/[^/]+(?:\/[^/]+)?|_matrix\/push\/v1\/notify)$/.test(path)

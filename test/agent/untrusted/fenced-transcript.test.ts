@@ -36,6 +36,23 @@ describe('a result that strangers may have written', () => {
     expect(fenceTranscript(own)).toBe(own)
   })
 
+  it('is fenced as well in a transcript that grows, of which the same array is returned', () => {
+    const transcript = [userText('go'), result('read_file')]
+    expect(fenceTranscript(transcript)).toBe(transcript)
+    transcript.push(result('web_search', page, 'a1b2c3d4'))
+    const fenced = fenceTranscript(transcript)
+    transcript.push(result('read_file'), result('web_search', page, 'e5f6a7b8'))
+    expect(fenceTranscript(transcript)).toBe(fenced)
+    expect(fenced).toEqual(fenceTranscript([...transcript]))
+    expect(fenced.map((message) => textIn(message).startsWith('<untrusted-'))).toEqual([
+      false,
+      false,
+      true,
+      false,
+      true,
+    ])
+  })
+
   it('loses its nonce before it reaches a provider', () => {
     expect(fenceTranscript([result('web_search', page, 'a1b2c3d4')])[0]).not.toHaveProperty('nonce')
   })

@@ -58,6 +58,8 @@ it('a turn of 30 s with three model calls and two tools asks the objects twice',
   await until(async () => (await alarmOf(id, tenant.id)) === null)
   const first = (await billed(id, tenant.id)).alarms
   await readEvents(await send()).waitForClose()
+  // A turn that follows at once is sent to history a second after the one before.
+  await pass(clock, 1)
   await until(async () => (await alarmOf(id, tenant.id)) === null)
   const second = (await billed(id, tenant.id)).alarms - first
   // One sets the lease, one deletes the alarm.

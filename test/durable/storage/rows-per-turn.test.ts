@@ -1,6 +1,8 @@
 /** Tests the billed rows of a turn: the figures of docs/design/storage.md. */
 
 import { afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { replaceClock } from '#durable/platform/clock.ts'
+import { createSkippingClock } from '../../support/clock.ts'
 import { deployment } from '../../support/deployment.ts'
 import { type ModelRequest, calls, model, says, until } from '../../support/scripted-model.ts'
 import { call, applyMigrations, newSession, request } from '../../worker/client.ts'
@@ -8,7 +10,10 @@ import { send } from '../../worker/listen.ts'
 import { billedRows } from '../support/object.ts'
 
 beforeAll(applyMigrations)
-afterEach(() => delete deployment.auxModel)
+afterEach(() => {
+  delete deployment.auxModel
+  replaceClock()
+})
 
 const written = async (id: string) => {
   const { session, d1 } = await billedRows(id)
@@ -44,6 +49,22 @@ describe('rows written', () => {
     expect(await written(id)).toEqual([5, 8])
     expect(await cost(id, 2, () => send(id, 'second', { model: scripted.id }))).toEqual([2, 4])
     expect(await cost(id, 3, () => send(id, 'third', { model: scripted.id }))).toEqual([4, 4])
+  })
+
+  it('are those of one batch for turns that follow within a second', async () => {
+    const clock = createSkippingClock({ isFrozen: true })
+    replaceClock(clock)
+    const scripted = model([says('one'), says('two'), says('three')])
+    const id = await begin(scripted.id)
+    const before = await written(id)
+    await send(id, 'second', { model: scripted.id })
+    await send(id, 'third', { model: scripted.id })
+    expect(await turnsInHistory(id)).toBe(1)
+    clock.pass(1_000)
+    await until(async () => (await turnsInHistory(id)) === 3)
+    const after = await written(id)
+    // The session once, and page, words and pieces of each turn.
+    expect([after[0] - before[0], after[1] - before[1]]).toEqual([4, 7])
   })
 
   it('are three more in the object for a title, and none for the next turn', async () => {

@@ -261,7 +261,7 @@ describe('the application of webhooks', () => {
     (path) => {
       for (const method of ['POST', 'PUT', 'DELETE']) {
         const known = webhookRoutes.map(compileRoute).some((one) => one.method === method && one.pattern.test(path))
-        expect(isWebhook(new Request(`https://talaria.test${path}`, { method }))).toBe(known)
+        expect(isWebhook(new Request(`https://talaria.test${path}`, { method }), path)).toBe(known)
       }
     },
   )

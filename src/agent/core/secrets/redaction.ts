@@ -166,7 +166,7 @@ const minChunkChars = 4
 
 /** Finds secrets that are wrapped over lines: base64 prints lines of 76 characters, xxd of 60, and options choose others. */
 function findWrapped(text: string, needles: readonly Needle[]): readonly SecretSpan[] {
-  if (!needles.length) return []
+  if (!needles.length || !(text.includes('\n') || text.includes('\\n'))) return []
   const spaced = needles.filter(({ text: needle }) => hasSpace.test(needle))
   const ends = spaced.length ? [...text.matchAll(lineEnd)] : []
   // The lines of a value with spaces do not look like parts of one word.

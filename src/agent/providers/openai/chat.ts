@@ -1,9 +1,10 @@
 /**
- * Implements the dialect `openai-chat`: streamed chat completions. The official SDK sends requests and parses errors.
+ * Implements the dialect `openai-chat`: streamed chat completions. The official SDK builds requests and parses errors.
  * The body is rendered here, because a long turn sends the same beginning hundreds of times. Differences between
  * providers are data: the quirks of the endpoint.
  */
 
+import { BoundedMap } from '#agent/core/bounded-map.ts'
 import { rethrowAsAbort } from '../shared/abort-error.ts'
 import type { Dialect, ModelRequest, Quirks } from '#agent/core/dialect.ts'
 import type { Message } from '#agent/core/message.ts'
@@ -20,7 +21,6 @@ import {
 import { readChatStream } from './chat-stream.ts'
 import { encodeToolName } from '../shared/call-id.ts'
 import type { GetClient } from './client.ts'
-import { sendOption } from '../shared/send-option.ts'
 import { selectServerSearch } from '../shared/server-search.ts'
 import { createTrailingMessages } from '../shared/trailing-messages.ts'
 import { appendMessages, sanitiseIncrementally } from '../shared/sanitise.ts'
@@ -34,15 +34,9 @@ import { stringifyWellFormed, toWellFormed } from '../shared/well-formed.ts'
 
 export const createOpenaiChat = (getClient: GetClient): Dialect => ({
   async call(request, endpoint, { signal, send, ...readOptions }) {
+    const body = renderChatBody(request, endpoint.quirks)
     const response = await getClient(endpoint)
-      .post('/chat/completions', {
-        ...sendOption(send),
-        body: renderChatBody(request, endpoint.quirks),
-        headers: { 'content-type': 'application/json', accept: 'text/event-stream' },
-        stream: true,
-        signal,
-      })
-      .asResponse()
+      .openStream('/chat/completions', { body, signal, send })
       .catch(rethrowAsAbort(signal))
     const { hasServerSearch } = selectServerSearch(request, endpoint.quirks ?? {}, 'openai-chat')
     return readChatStream(response, readOptions).catch((error: unknown) => {
@@ -167,9 +161,15 @@ function renderTools(request: ModelRequest, quirks: Quirks): RequestHead {
 function renderSystem(request: ModelRequest, quirks: Quirks, { shouldUseParts }: RenderStyle): string {
   const role = quirks.systemRole ?? 'system'
   const text = toWellFormed(request.system)
-  if (!shouldUseParts || !text) return JSON.stringify({ role, content: text })
-  return `{"role":"${role}","content":[${renderTextPart(text, resolveCacheMark(request, quirks))}]}`
+  if (shouldUseParts && text)
+    return `{"role":"${role}","content":[${renderTextPart(text, resolveCacheMark(request, quirks))}]}`
+  let content = renderedSystems.get(text)
+  if (content === undefined) renderedSystems.set(text, (content = JSON.stringify(text)))
+  return `{"role":"${role}","content":${content}}`
 }
+
+/** Every step of a turn has the same text, and sessions of a tenant mostly have, too. */
+const renderedSystems = new BoundedMap<string, string>(16)
 
 /** Five minutes are the default of the providers, so only an hour is sent as `ttl`. */
 const resolveCacheMark = ({ cache }: ModelRequest, { cacheMarks }: Quirks): CacheMark | undefined =>

@@ -1,6 +1,6 @@
 /**
  * Implements the dialect `openai-responses`: the streamed Responses API without storage at the provider. Every request
- * has the whole conversation with its encrypted reasoning. The official SDK sends requests and parses errors. The body
+ * has the whole conversation with its encrypted reasoning. The official SDK builds requests and parses errors. The body
  * is rendered here, because a long turn sends the same beginning hundreds of times.
  */
 
@@ -21,7 +21,6 @@ import { Utf8Builder } from '../shared/utf8-builder.ts'
 import type { GetClient } from './client.ts'
 import { renderInputItems } from './responses-input.ts'
 import { readResponsesStream } from './responses-stream.ts'
-import { sendOption } from '../shared/send-option.ts'
 import { selectServerSearch } from '../shared/server-search.ts'
 import { simplifySchema } from '../shared/simplify-schema.ts'
 import { createTrailingMessages } from '../shared/trailing-messages.ts'
@@ -31,15 +30,9 @@ import { stringifyWellFormed, toWellFormed } from '../shared/well-formed.ts'
 export const createOpenaiResponses = (getClient: GetClient): Dialect => ({
   async call(request, endpoint, { signal, send, ...readOptions }) {
     const host = URL.parse(endpoint.baseUrl)?.hostname
+    const body = renderResponsesBody(request, endpoint.quirks, host)
     const response = await getClient(endpoint)
-      .post('/responses', {
-        ...sendOption(send),
-        body: renderResponsesBody(request, endpoint.quirks, host),
-        headers: { 'content-type': 'application/json', accept: 'text/event-stream' },
-        stream: true,
-        signal,
-      })
-      .asResponse()
+      .openStream('/responses', { body, signal, send })
       .catch(rethrowAsAbort(signal))
     return readResponsesStream(response, readOptions, host)
   },

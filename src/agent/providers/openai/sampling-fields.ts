@@ -30,6 +30,7 @@ export function renderSamplingFields(
   names = Object.keys(fieldNames) as readonly (keyof ModelParameters)[],
 ): Readonly<Record<string, unknown>> {
   const { temperature, parameters } = resolveParameters(request, quirks)
+  if (!request.parameters) return temperature === undefined ? {} : { temperature }
   const fields = names.flatMap((name) => {
     const field = fieldNames[name]
     return field !== undefined && parameters[name] !== undefined ? [[field, parameters[name]] as const] : []

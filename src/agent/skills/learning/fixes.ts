@@ -79,6 +79,8 @@ function listCalls(messages: readonly Message[]): readonly Done[] {
 /** The last line that says something: of `error`, else of the output of a command with another exit code than 0. */
 function getError(message: ToolMessage): string | undefined {
   const text = textIn(message)
+  // Most results succeed: they are not parsed.
+  if (!message.failed && !text.includes('"exit_code"')) return undefined
   const { error, exit_code: exitCode, output, status } = parseObject(text)
   if (status === 'refused' || status === 'denied') return undefined
   const isExit = typeof exitCode === 'number' && exitCode > 0

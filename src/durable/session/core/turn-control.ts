@@ -25,12 +25,18 @@ import * as schedules from './session-schedule.ts'
 import { titleFrom } from './title.ts'
 import type { Session } from '../session.ts'
 
+/** Turns in quick succession are sent to history together: nobody reads what the next one replaces a moment later. */
+const historyIntervalMs = 1_000
+
 export class TurnControl {
   readonly #session: Session
   readonly #storage: DurableObjectStorage
   readonly #wakes: () => WakeSchedule['wakes']
   #schedule = schedules.newSchedule
   #injectionAfter = 0
+  /** When an ended turn was sent to history last, and whether another one waits. */
+  #projectedAt = 0
+  #isProjectionDue = false
 
   /** `wakes`: the times of all reasons to wake. */
   constructor(session: Session, storage: DurableObjectStorage, wakes: () => WakeSchedule['wakes']) {
@@ -166,7 +172,7 @@ export class TurnControl {
   #contribute(authority: TurnAuthority): TurnAuthority {
     const session = this.#session
     // Answers and subagents may have narrowed it since it began.
-    const last = session.journal.lastTurn()
+    const last = session.store.lastTurn()
     const before = last && isCurrent(session.meta, last.n) && last.turn?.options.authority
     if (before) recordContribution(session, before)
     const joint = joinConversation(session, authority)
@@ -202,11 +208,12 @@ export class TurnControl {
     const { armed, backsOffUntil } = this.#schedule
     const isWorking = backsOffUntil === undefined && !this.isSettled
     const isKept = isWorking && typeof armed === 'number' && armed > clock.now()
-    if (!isKept || (nextWake({ wakes: this.#wakes(), armed })?.at ?? Infinity) < armed) this.armExactly()
+    const wakes = this.#wakes()
+    if (!isKept || (nextWake({ wakes, armed })?.at ?? Infinity) < armed) this.armExactly(wakes)
   }
 
-  armExactly(): void {
-    const armed = armAlarm(this.#storage, { wakes: this.#wakes(), armed: this.#schedule.armed })
+  armExactly(wakes = this.#wakes()): void {
+    const armed = armAlarm(this.#storage, { wakes, armed: this.#schedule.armed })
     this.#schedule = { ...this.#schedule, armed }
   }
 
@@ -295,7 +302,15 @@ export class TurnControl {
     await pendingList.tryPublish()
     if (!store.hasOpenTurn) await titles.create()
     if (!store.hasOpenTurn) this.#session.startReview()
-    if (!driver.isDriving) await this.project()
+    if (this.#isProjectionDue) return
+    this.#isProjectionDue = true
+    const waitMs = this.#projectedAt + historyIntervalMs - clock.now()
+    if (waitMs > 0) await clock.wait(waitMs)
+    this.#isProjectionDue = false
+    // The end of a turn that has begun meanwhile sends all rows. The alarm is set until then.
+    if (driver.isDriving) return
+    this.#projectedAt = clock.now()
+    await this.project()
   }
 
   /** Reports the cost of an ended run to the tenant and releases its slot. The alarm retries a failure. */
