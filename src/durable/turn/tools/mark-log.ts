@@ -100,6 +100,8 @@ export function openMarkLog(metadata: LogMetadata, { id: runId, authority, read:
       return (message, reported) => {
         const { name, input } = call
         const marks = getResultMarks({ tool: name, input, turn: now(), files: read, reported, isFetching })
+        const kept = keptFile(message)
+        if (kept) files.set(kept, marks)
         add(marks)
         recent.push({ ...message, marks })
         texts = undefined
@@ -108,6 +110,15 @@ export function openMarkLog(metadata: LogMetadata, { id: runId, authority, read:
     },
   }
 }
+
+/**
+ * The file with the whole output of a command or a program, which holds what its result holds. Quotes in the output itself
+ * are escaped.
+ */
+const keptFile = ({ name, content: [part] }: ToolMessage): string | undefined =>
+  part?.type === 'text' && /^(?:terminal|execute_code)$/.test(name)
+    ? /"output_file":"(\/tmp\/results\/[^"]+)"/.exec(part.text)?.[1]
+    : undefined
 
 const readers = new WeakMap<readonly ReadEntry[], { readonly reader: MarksReader; count: number }>()
 
