@@ -1,21 +1,11 @@
 /** Searches and reads the earlier sessions of the tenant. */
 
 import * as z from 'zod'
-import { joinMarks, type Marks } from '#agent/core/marks.ts'
-import type { CallContext, HistoryPort, HistoryHit, HistoryMessage, HistorySession } from '#agent/core/tool.ts'
 import { historyReach } from '#agent/core/permission/authority.ts'
 import { isScopeLost, othersLimit } from '#agent/core/permission/lost-rights.ts'
-import { fenceUntrusted, minFencedChars } from '#agent/untrusted/fence.ts'
 import { defineTool } from './define-tool.ts'
-import { fail } from './tool-result.ts'
 
 const maxSessions = 10
-/** Hits are grouped by session, and one session may have most of them. */
-const hitsPerSession = 10
-const maxShownHits = 3
-const bookendMessages = 3
-const maxMessageChars = 2000
-const maxNearChars = 500
 
 const input = z.object({
   query: z
@@ -35,7 +25,6 @@ const input = z.object({
   window: z.int().min(1).max(20).default(5).describe('Messages on each side.'),
   role_filter: z.string().optional().describe('Such as "user,assistant".'),
 })
-type Input = z.infer<typeof input>
 
 export default defineTool({
   name: 'session_search',
@@ -49,179 +38,16 @@ export default defineTool({
   timeoutMs: () => 30_000,
   run: async (request, { history: port, authority, addMarks }) => {
     const { kind } = historyReach(authority)
-    const answer = await search(request, withMarkedReads(port, addMarks))
+    const { searchSessions } = await import('./search-sessions.ts')
+    const answer = await searchSessions(request, port, addMarks)
     if (kind === 'tenant' || 'failed' in answer) return answer
     const reason = isScopeLost(authority, 'read') ? ` The reason: ${othersLimit}.` : ''
     return { ...answer, reach: `${reachTexts[kind]}${reason}` }
   },
 })
 
-/** Every message that is read counts, whether it is shown or not. */
-const withMarkedReads = (history: HistoryPort, addMarks: CallContext['addMarks'] = () => undefined): HistoryPort => {
-  const note = (all: readonly { readonly marks?: Marks }[] = []) =>
-    addMarks(joinMarks(...all.map(({ marks }) => marks)))
-  return {
-    ...history,
-    async recent(limit) {
-      const sessions = await history.recent(limit)
-      note(sessions)
-      return sessions
-    },
-    async describe(ids) {
-      const sessions = await history.describe(ids)
-      note(sessions)
-      return sessions
-    },
-    async search(...given) {
-      const hits = await history.search(...given)
-      note(hits)
-      return hits
-    },
-    async read(...given) {
-      const messages = await history.read(...given)
-      note(messages)
-      return messages
-    },
-  }
-}
-
 /** Tells the model why it finds less than there is. */
 const reachTexts = {
   chat: 'Only the conversations of this chat are searched.',
   session: 'Only this conversation can be read: the sender may not read others.',
 } as const
-
-async function search(request: Input, history: HistoryPort) {
-  const { query, session_id, around_message_id } = request
-  if (session_id !== undefined) return readSession(history, { ...request, session_id: parseLink(session_id) })
-  if (around_message_id !== undefined) return fail('around_message_id needs the session_id it belongs to.')
-  return query?.trim() ? searchHistory(history, request) : listRecent(history, request.limit)
-}
-
-const linkPrefix = '@session:'
-const renderLink = (sessionId: string): string => `${linkPrefix}${sessionId}`
-const parseLink = (text: string): string => (text.startsWith(linkPrefix) ? text.slice(linkPrefix.length) : text)
-
-async function listRecent(history: HistoryPort, limit: number) {
-  const recent = await history.recent(limit)
-  const sessions = recent.map(({ marks: _marks, ...session }) => ({ ...session, link: renderLink(session.session_id) }))
-  return { mode: 'browse', sessions, count: sessions.length }
-}
-
-async function readSession(
-  history: HistoryPort,
-  { session_id, around_message_id, window, role_filter }: Input & { session_id: string },
-) {
-  const around = around_message_id
-  const range = around === undefined ? undefined : { around, window }
-  const messages = await history.read(session_id, range)
-  if (!messages) return fail(`No session ${session_id}. Find its id with query, or call without arguments.`)
-  const shown = messages.filter(hasRole(role_filter)).map((message) => shortenMessage(message, maxMessageChars))
-  if (range) return { mode: 'scroll', session_id, around_message_id: around, window, messages: shown }
-  return {
-    mode: 'read',
-    session_id,
-    messages: shown,
-    ...(hasGap(messages) && { note: 'The middle is left out: scroll into it with around_message_id.' }),
-  }
-}
-
-const hasGap = (messages: readonly HistoryMessage[]): boolean =>
-  messages.some(({ seq }, i) => i > 0 && seq > (messages[i - 1]?.seq ?? seq) + 1)
-
-const hasRole = (filter: string | undefined) => {
-  const roles =
-    filter
-      ?.split(',')
-      .map((role) => role.trim().toLowerCase())
-      .filter(Boolean) ?? []
-  return ({ role }: { readonly role: string }): boolean => roles.length === 0 || roles.includes(role)
-}
-
-const shortenMessage = (message: HistoryMessage, maxChars: number) => {
-  const { seq, role, content, at } = message
-  const short = content.length > maxChars ? `${content.slice(0, maxChars)}... [${content.length} characters]` : content
-  return { message_id: seq, role, at, content: fenceForeign(short, message) }
-}
-
-/** Fences each foreign message by itself: it was untrusted when it was stored, and still is. */
-function fenceForeign(text: string, { role, marks }: Pick<HistoryMessage, 'role' | 'marks'>): string {
-  const isForeign = role === 'tool' || (role === 'user' && marks?.isForeign)
-  if (!isForeign || text.length < minFencedChars) return text
-  const nonce = crypto.randomUUID().replaceAll('-', '').slice(0, 16)
-  return fenceUntrusted(text, { source: 'an earlier session', nonce })
-}
-
-async function searchHistory(history: HistoryPort, request: Input) {
-  const { query = '', limit, sort, detail, role_filter } = request
-  const role = role_filter?.trim().toLowerCase()
-  // One role narrows the search itself. Several are chosen among what was found.
-  const filter = role && !role.includes(',') ? { role } : undefined
-  const hits = (await history.search(query, limit * hitsPerSession, sort, filter)).filter(hasRole(role_filter))
-  const sessions = new Map<string, HistoryHit[]>()
-  for (const hit of hits) sessions.set(hit.session_id, [...(sessions.get(hit.session_id) ?? []), hit])
-  const chosen = [...sessions.values()].slice(0, limit)
-  const listed = chosen.length ? await history.describe(chosen.flatMap(([hit]) => hit?.session_id ?? [])) : []
-  const facets = new Map(listed.map((session) => [session.session_id, facetsOf(session)]))
-  const results = await Promise.all(
-    chosen.map(async (found, i) => ({
-      ...(detail === 'full' || i === 0
-        ? await describeSession(history, found, request)
-        : outlineSession(found, request)),
-      ...facets.get(found[0]?.session_id ?? ''),
-    })),
-  )
-  const hint = results.length === 0 ? { hint: 'Nothing found: try fewer or other words.' } : {}
-  return { mode: 'discovery', query, results, count: results.length, sessions_found: sessions.size, ...hint }
-}
-
-function facetsOf({ message_count, tool_call_count, tools, tags, summary }: HistorySession) {
-  return {
-    ...(message_count !== undefined && { message_count }),
-    ...(tool_call_count !== undefined && { tool_call_count }),
-    ...(tools.length > 0 && { tools }),
-    ...(tags.length > 0 && { tags }),
-    ...(summary !== undefined && { summary }),
-  }
-}
-
-/** Messages are read by number, and an id ends with the number. */
-const messageNumberOf = (id: string): number => Number(/\d+$/.exec(id)?.[0] ?? 0)
-
-function outlineSession(found: readonly HistoryHit[], { detail }: Input) {
-  const [best] = found
-  const session_id = best?.session_id ?? ''
-  const shown = detail === 'full' ? found : found.slice(0, maxShownHits)
-  const matches = shown.map((hit) => ({
-    message_id: messageNumberOf(hit.message_id),
-    role: hit.role,
-    at: hit.at,
-    snippet: fenceForeign(hit.snippet, hit),
-  }))
-  const { title = null, source = '' } = best ?? {}
-  return { session_id, link: renderLink(session_id), title, source, matches, match_count: found.length }
-}
-
-/** Adds the messages around the best match, and how the session began and ended. */
-async function describeSession(history: HistoryPort, found: readonly HistoryHit[], request: Input) {
-  const outline = outlineSession(found, request)
-  const around = outline.matches[0]?.message_id ?? 1
-  const [near = [], all = []] = await Promise.all([
-    history.read(outline.session_id, { around, window: request.window }),
-    history.read(outline.session_id),
-  ])
-  const shortenAll = (part: readonly HistoryMessage[]) => part.map((message) => shortenMessage(message, maxNearChars))
-  const ends = all.filter(isBookend)
-  return {
-    ...outline,
-    messages: shortenAll(near),
-    beginning: shortenAll(ends.slice(0, bookendMessages)),
-    end: shortenAll(ends.slice(bookendMessages).slice(-bookendMessages)),
-  }
-}
-
-const textSources: ReadonlySet<string> = new Set(['summary', 'nudge', 'notice'])
-
-/** Summaries and notices of the system say nothing about how a conversation began or ended, and results say little. */
-const isBookend = ({ role, message_source, content }: HistoryMessage): boolean =>
-  role !== 'tool' && content !== '' && !(message_source !== undefined && textSources.has(message_source))
