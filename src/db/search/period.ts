@@ -106,7 +106,8 @@ export function findWrongDate(query: string): string | undefined {
     [...query.matchAll(filterDate)].find(([, value = '']) => readDay(value) === undefined)?.[1] ??
     [wholeDate, dayMonthYear, monthDayYear, easternDay]
       .flatMap((pattern) => [...query.matchAll(pattern)])
-      .find(({ groups: { year, month, name = '', day } = {} }) => {
+      .find(({ groups = {} }) => {
+        const { year, month, name = '', day }: Partial<Record<string, string>> = groups
         const at = month ? Number(month) - 1 : monthOf(name)
         return (month || at >= 0) && !isDay(Number(year), at, Number(day))
       })?.[0]

@@ -1,4 +1,3 @@
-import { accessSync, writeFileSync } from 'node:fs'
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import { hostBackend } from '#backends/host/host-backend.ts'
 import type { HostRecord, HostPort } from '#backends/host/host-port.ts'
@@ -37,8 +36,12 @@ function open(
   return { ...host, backend, kept, jobs: backend.jobs! }
 }
 
-/** Waits without a call of the host, which would look at the workspace. */
-const exists = (path: string) => vi.waitFor(() => accessSync(path), { timeout: 10_000, interval: 30 })
+/** Waits without a call of the backend, which would look at the workspace. */
+const exists = ({ port }: Pick<ReturnType<typeof open>, 'port'>, path: string) =>
+  vi.waitFor(async () => expect(await port.run(`[ -e ${path} ]`, 1_000)).toMatchObject({ code: 0 }), {
+    timeout: 10_000,
+    interval: 30,
+  })
 
 async function ended(jobs: ReturnType<typeof open>['jobs'], id: string) {
   for (;;) {
@@ -312,11 +315,11 @@ describe('a workspace in whose place a job puts another folder', () => {
     const wait = `touch ${temporary}/done; while [ ! -e ${go} ]; do sleep 0.05; done`
     await jobs.start('j', text(root, old).replace('WAIT', wait), { timeoutMs: 30_000 })
     const end = async () => {
-      writeFileSync(go, '')
-      await exists(`${opened.state}/j-j/exit`)
+      await opened.port.run(`touch ${go}`, 1_000)
+      await exists(opened, `${opened.state}/j-j/exit`)
       return jobs.state('j')
     }
-    await exists(`${temporary}/done`)
+    await exists(opened, `${temporary}/done`)
     return { ...opened, old, end, told: `moved to ${old}, and another folder is in its place. Only ${root} is saved` }
   }
   const replace = (root: string, old: string) =>
@@ -344,8 +347,9 @@ describe('a workspace in whose place a job puts another folder', () => {
 
   it('is told when the job has ended before the process that replaces it', async () => {
     const leave = (root: string, old: string) => `setsid bash -c '${replace(root, old)}; touch ${old}.two' & WAIT`
-    const { backend, old, end, told } = await job(leave)
-    await exists(`${old}.two`)
+    const running = await job(leave)
+    const { backend, old, end, told } = running
+    await exists(running, `${old}.two`)
     await end()
     expect((await backend.exec('cat c', T)).stderr).toContain(told)
   })
@@ -386,9 +390,10 @@ describe('a workspace in whose place a job puts another folder', () => {
 })
 
 it('a process in a workspace that was removed does not look like one that was moved', async () => {
-  const { backend, jobs, root, temporary } = open()
+  const opened = open()
+  const { backend, jobs, root, temporary } = opened
   await jobs.start('stays', `rm -rf ${root}; touch ${temporary}/done; sleep 30`, { timeoutMs: 60_000 })
-  await exists(`${temporary}/done`)
+  await exists(opened, `${temporary}/done`)
   expect((await backend.exec('pwd', T)).stderr).toContain('created again')
   await jobs.kill('stays')
 })
