@@ -3,7 +3,7 @@
 import { parseArgs } from 'node:util'
 import { ApiError } from '../bin/lib/api.mjs'
 import { commands, usage } from './commands.mjs'
-import { exits, UsageError } from './exits.mjs'
+import { exits, Failure, UsageError } from './exits.mjs'
 import { note, print } from './output.mjs'
 import { readVersion } from './version.mjs'
 
@@ -61,7 +61,7 @@ function parse(args, options, line) {
 }
 
 function report(error) {
-  const isKnown = error instanceof UsageError || error instanceof ApiError || error?.code === 'ENOENT'
+  const isKnown = [UsageError, ApiError, Failure].some((kind) => error instanceof kind) || error?.code === 'ENOENT'
   // A reader like `head` has read enough.
   if (error?.code === 'EPIPE') return exits.done
   if (!isKnown) throw error
