@@ -83,7 +83,7 @@ const wholeDates = [
 /** Whether a whole date in the text has a day that its month has not. JavaScript reads it as one of the next month. */
 const hasMissingDay = (text: string): boolean =>
   wholeDates.some((pattern) => {
-    const { year, month, name = '', day } = pattern.exec(text)?.groups ?? {}
+    const { year, month, name = '', day }: Partial<Record<string, string>> = pattern.exec(text)?.groups ?? {}
     if (day === undefined) return false
     const nth = month === undefined ? months.indexOf(name.toLowerCase()) + 1 : Number(month)
     const last = new Date(Date.UTC(Number(year), nth, 0)).getUTCDate()
