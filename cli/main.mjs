@@ -3,7 +3,7 @@
 import { parseArgs } from 'node:util'
 import { ApiError } from '../bin/lib/api.mjs'
 import { commands, usage } from './commands.mjs'
-import { exits, UsageError } from './exits.mjs'
+import { exits, Failure, UsageError } from './exits.mjs'
 import { note, print } from './output.mjs'
 import { readVersion } from './version.mjs'
 
@@ -62,7 +62,7 @@ function parse(args, options, line) {
 
 function report(error) {
   // Files and folders that cannot be read or written.
-  const isKnown = error instanceof UsageError || error instanceof ApiError || error?.syscall !== undefined
+  const isKnown = [UsageError, ApiError, Failure].some((kind) => error instanceof kind) || error?.syscall !== undefined
   // A reader like `head` has read enough.
   if (error?.code === 'EPIPE') return exits.done
   if (!isKnown) throw error

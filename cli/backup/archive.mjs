@@ -22,7 +22,7 @@ import {
 import { join } from 'node:path'
 import { Readable, Transform } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
-import { UsageError } from '../exits.mjs'
+import { Failure, UsageError } from '../exits.mjs'
 import { authenticate, deriveKey, newSalt, seal, unseal } from './seal.mjs'
 
 const format = 'talaria.backup'
@@ -142,7 +142,8 @@ class Archive {
   read(name) {
     const { file, sha256 } = this.complete.get(name)
     const bytes = unseal(readFileSync(join(this.#folder, file)), this.#key, name)
-    if (createHash('sha256').update(bytes).digest('hex') !== sha256) throw new Error(`${name} is not what was stored.`)
+    if (createHash('sha256').update(bytes).digest('hex') !== sha256)
+      throw new Failure(`${name} is not what was stored.`)
     return bytes
   }
 

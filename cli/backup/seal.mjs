@@ -5,6 +5,7 @@
  */
 
 import { createCipheriv, createDecipheriv, createHmac, randomBytes, scryptSync } from 'node:crypto'
+import { Failure } from '../exits.mjs'
 
 const pieceBytes = 2 ** 20
 const tagBytes = 16
@@ -23,7 +24,7 @@ export function deriveKey(passphrase, { version, salt, cost: given, tenant }) {
   const { N, r, p } = version === 1 ? cost : given
   const isAllowed =
     [N, r, p].every(Number.isSafeInteger) && 128 * N * r <= cost.maxmem && N * r * p >= minWork && p <= 64
-  if (!isAllowed) throw new Error('The cost of the key is not one that a backup has.')
+  if (!isAllowed) throw new Failure('The cost of the key is not one that a backup has.')
   const key = scryptSync(passphrase, Buffer.from(salt, 'base64'), 32, { N, r, p, maxmem: cost.maxmem })
   return version === 1 ? key : createHmac('sha256', key).update(`tenant ${tenant.id}`).digest()
 }
@@ -64,7 +65,7 @@ export function unseal(sealed, key, name) {
   const pieces = []
   for (let at = prefixBytes; ;) {
     const end = at + 4 + (at + 4 <= sealed.length ? sealed.readUInt32BE(at) : 0)
-    if (end > sealed.length || end < at + 4 + tagBytes) throw new Error(`${name} is cut off.`)
+    if (end > sealed.length || end < at + 4 + tagBytes) throw new Failure(`${name} is cut off.`)
     const isLast = end === sealed.length
     const decipher = createDecipheriv('aes-256-gcm', key, nonceOf(prefix, pieces.length, isLast))
     decipher.setAAD(Buffer.from(name))
@@ -72,7 +73,7 @@ export function unseal(sealed, key, name) {
     try {
       pieces.push(Buffer.concat([decipher.update(sealed.subarray(at + 4, end - tagBytes)), decipher.final()]))
     } catch (error) {
-      throw new Error(`${name} was changed, or the passphrase is another one.`, { cause: error })
+      throw new Failure(`${name} was changed, or the passphrase is another one.`, { cause: error })
     }
     if (isLast) return Buffer.concat(pieces)
     at = end

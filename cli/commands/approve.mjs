@@ -3,7 +3,7 @@
 import { answerQuestion, askPerson, decide } from '../ask.mjs'
 import { createClient } from '../client.mjs'
 import { requireConfig } from '../config.mjs'
-import { exits, UsageError } from '../exits.mjs'
+import { exits, Failure, UsageError } from '../exits.mjs'
 import { note, printList, printOne } from '../output.mjs'
 
 const decisions = ['once', 'session', 'always', 'deny']
@@ -16,7 +16,7 @@ export async function run({ options, words: ids }) {
   if (ids.length && chosen.length) return decideAll(client, options, ids, chosen[0])
   const waiting = (await readWaiting(client)).filter(({ id }) => !ids.length || ids.includes(id))
   const missing = ids.filter((id) => !waiting.some((one) => one.id === id))
-  if (missing.length) throw new Error(`Nothing waits under ${missing.join(', ')}. See talaria approve --list.`)
+  if (missing.length) throw new Failure(`Nothing waits under ${missing.join(', ')}. See talaria approve --list.`)
   if (options.list || options.json || !process.stdin.isTTY) return list(options, waiting)
   return askAll(client, waiting)
 }

@@ -21,6 +21,8 @@ import {
   type PageRow,
 } from './page-row.ts'
 
+const findWrongDate = async (query: string) => (await import('./search/search.ts')).findWrongDate(query)
+
 /** The search is loaded when it is first used. */
 const searchMessages: typeof SearchMessages = async (...parameters) =>
   (await import('./search/search.ts')).searchMessages(...parameters)
@@ -53,6 +55,7 @@ export function createD1History(
       (await searchMessages(tenantDb, query, limit, { sort, filter, findSimilar, now: Date.now() })).hits,
     searchPage: (query, limit, sort, filter) =>
       searchMessages(tenantDb, query, limit, { sort, filter, findSimilar, now: Date.now() }),
+    findWrongDate,
     read: (sessionId, range) => readMessages(tenantDb, sessionId, range),
   }
 }
@@ -81,6 +84,7 @@ export function createReachableHistory(
       isOwnOnly
         ? []
         : (await searchMessages(tenantDb, query, limit, { ...searching, sort, filter, now: Date.now() })).hits,
+    findWrongDate,
     read: async (id, range) =>
       isOwnOnly && id !== sessionId ? undefined : readMessages(tenantDb, id, range, isOwnOnly ? undefined : chat),
   }

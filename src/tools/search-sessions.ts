@@ -180,7 +180,11 @@ async function searchHistory(history: HistoryPort, request: SessionSearch) {
       ...facets.get(found[0]?.session_id ?? ''),
     })),
   )
-  const hint = results.length === 0 ? { hint: 'Nothing found: try fewer or other words.' } : {}
+  const hints = [
+    await history.findWrongDate?.(query),
+    results.length === 0 && 'Nothing found: try fewer or other words.',
+  ].filter(Boolean)
+  const hint = hints.length && { hint: hints.join(' ') }
   return { mode: 'discovery', query, results, count: results.length, sessions_found: sessions.size, ...hint }
 }
 

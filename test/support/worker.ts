@@ -22,6 +22,7 @@ export { TenantWithJobs } from '../durable/tenant/fake-jobs.ts'
 await Promise.all([
   import('#db/search/search.ts'),
   import('#db/search/word-forms.ts'),
+  import('#tools/search-sessions.ts'),
   import('#agent/providers/errors/classify-error.ts'),
   import('#backends/virtual/search.ts'),
   import('#durable/tenant/jobs/run-job.ts'),

@@ -68,6 +68,12 @@ describe('session_search', () => {
     expect(result['sessions'].map((session: { link: string }) => session.link)).toEqual(['@session:a', '@session:b'])
   })
 
+  it('says that a date of the query does not exist', async () => {
+    const withDates = { ...history, findWrongDate: async (query: string) => `There is no date in ${query}.` }
+    const { result } = await call(sessionSearch, { query: 'after:2025-13 words' }, { history: withDates })
+    expect(result).toMatchObject({ count: 2, hint: 'There is no date in after:2025-13 words.' })
+  })
+
   it('groups matches by session, and shows the best session in detail', async () => {
     const { result } = await search({ query: 'words', sort: 'newest' })
     expect(queries.at(-1)).toEqual(['words', 30, 'newest'])

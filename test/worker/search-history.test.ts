@@ -52,6 +52,26 @@ describe('an imported session', () => {
 })
 
 describe('a filter of the request', () => {
+  it.each([
+    ['after:2025-13', '2025-13'],
+    ['ferry before:2025-02-30', '2025-02-30'],
+    ['what was on 2025-04-31', '2025-04-31'],
+    ['the ferry of 31 June 2025', '31 June 2025'],
+    ['Fähre am 30. Februar 2025', '30. Februar 2025'],
+    ['February 29, 2023', 'February 29, 2023'],
+    ['2025年2月30日', '2025年2月30日'],
+    ['after:30.12.2025', '30.12.2025'],
+  ])('is searched with a hint when a date of the query does not exist: %s', async (query, date) => {
+    const { status, body } = await call('GET', `/api/search?q=${encodeURIComponent(query)}`)
+    expect([status, body['hint']]).toEqual([200, expect.stringContaining(`There is no date ${date}:`)])
+  })
+
+  it('is searched without a hint by dates that exist, and by numbers that are none', async () => {
+    const query =
+      'after:2024-02-29 before:2025 29 February 2024 May 31, 2025 2023年2月28日 RFC 2119-14 before:noon 2100-1'
+    expect((await call('GET', `/api/search?q=${encodeURIComponent(query)}`)).body).not.toHaveProperty('hint')
+  })
+
   it('narrows the search, and a day that does not exist is refused', async () => {
     const messages = [{ role: 'user', content: 'An astrolabe.', created_at: '2023-05-06T10:00:00Z' }]
     const { body } = await call<{ id: string }>('POST', '/api/sessions/import', { body: { messages } })
@@ -62,7 +82,8 @@ describe('a filter of the request', () => {
       expect([filter, await found(filter)]).toEqual([filter, [body.id]])
     for (const filter of ['after=2023-05-07', 'before=2023', 'source=api', 'session=other', 'role=tool', 'from=Ann'])
       expect([filter, await found(filter)]).toEqual([filter, []])
-    expect((await call('GET', '/api/search?q=astrolabe&after=2023-13')).status).toBe(400)
+    for (const filter of ['after=2023-13', 'before=2023-02-30'])
+      expect((await call('GET', `/api/search?q=astrolabe&${filter}`)).status).toBe(400)
   })
 })
 

@@ -124,6 +124,8 @@ export type HistoryPort = {
     sort?: 'newest' | 'oldest',
     filter?: SearchFilter,
   ) => Promise<readonly HistoryHit[]>
+  /** Says that a date of the query does not exist. Undefined when all do. */
+  readonly findWrongDate?: (query: string) => Promise<string | undefined>
   /**
    * Reads `window` messages on each side of the seq `around`. Without a range: the first 20 and the last 10. Undefined
    * for an unknown session.

@@ -5,6 +5,7 @@ import { BackendError } from '#agent/core/backend.ts'
 import type { HostMemory, HostOptions, RestoreOutcome, ScriptResult } from './host-port.ts'
 import {
   judgeWorkspace,
+  madeWord,
   noWorkspaceCode,
   prepare,
   requirePrepared,
@@ -62,11 +63,12 @@ export function openScriptRunner({ port, root, memory, state = stateBeside(root)
 
   /** A command has removed or moved the workspace. Nothing else of the host is touched. */
   async function recreateWorkspace(): Promise<void> {
-    const name = await runPrepare()
-    addNote(memory, name === '' ? recreatedNote(root) : returnedNote(root, name))
+    const printed = await runPrepare()
+    // Prints nothing when something has put it back in this moment.
+    if (printed !== '') addNote(memory, printed === madeWord ? recreatedNote(root) : returnedNote(root, printed))
   }
 
-  /** Returns the name from which the workspace was moved back, or nothing. */
+  /** Returns the name from which the workspace was moved back, or that it was created. */
   async function runPrepare(): Promise<string> {
     const { code, output } = await port.run(prepare({ state, root }), defaultTimeoutMs)
     if (code !== 0) throw unprepared()

@@ -63,30 +63,43 @@ export const requirePrepared = (
 ${script}`
 
 /**
- * Defines functions about a workspace \`$R\` that a command has moved to another name. Only the workspace is saved, so it is
- * moved back, and a link is left at the other name: both names work, and a process in the folder goes on in the workspace.
- * \`returnWorkspace\` takes the other name and prints it. \`findWorkspace\` finds it by device and inode, of which the file
- * \`$S/inode\` keeps a record until they are not found: by the processes that work there, then by a search.
+ * Defines \`findFolder\`, which prints the path of a folder by its device and inode: by the processes that work there or have
+ * it open, which also know that it was removed, then by two searches that take at most \`$2\` seconds each.
  */
-export const movedWorkspace = `noteWorkspace() { stat -L -c %d:%i -- "$R" > "$S/inode"; } 2>/dev/null
-returnWorkspace() { [ ! -e "$R" ] && [ ! -L "$R" ] || mv -T -- "$R" "$R.moved-$(date +%s)" || return
-mv -T -- "$1" "$R" && ln -s -- "$R" "$1"; printf '%s\\n' "$1"; } 2>/dev/null
-searchFolder() { timeout 20 find / "$@" '(' -path /proc -o -path /sys -o -path /dev ')' -prune -o -type d -inum "\${i#*:}" -printf '%D:%i %p\\n' | grep -m 1 "^$i "; }
-findWorkspace() { local i m; i=$(cat "$S/inode") && [ -n "$i" ] || return 1
-m=$(stat -L -c '%d:%i %n' /proc/[0-9]*/cwd | grep -m 1 "^$i "); [ -z "$m" ] || m=" $(readlink "\${m#* }")"
-[ -n "$m" ] || m=$(searchFolder -maxdepth 4); [ -n "$m" ] || m=$(searchFolder); m=\${m#* }
-[ -n "$m" ] && returnWorkspace "$m" || rm -f "$S/inode"; } 2>/dev/null
+const findFolder = `searchFolder() { timeout "$2" find / "\${@:3}" '(' -path /proc -o -path /sys -o -path /dev ')' -prune -o -type d -inum "\${1#*:}" -printf '%D:%i %p\\n' | grep -m 1 "^$1 "; }
+findFolder() { local f m
+f=$(stat -L -c '%d:%i %n' /proc/[0-9]*/cwd /proc/[0-9]*/fd/* | grep -m 1 "^$1 "); f=\${f#* }
+if [ -n "$f" ]; then m=$(readlink "$f"); [ "$m" -ef "$f" ] || m=
+else m=$(searchFolder "$1" "$2" -maxdepth 4) || m=$(searchFolder "$1" "$2"); m=\${m#* }; fi
+printf '%s' "$m"; } 2>/dev/null
 `
 
 /**
- * Prints the other name of a workspace that was moved back. The content of the file \`boot\` is different on every host. A file
+ * Defines functions about a workspace \`$R\` that was moved to another name. Only the workspace is saved, so it is moved
+ * back, and a link is left at the other name: both names work, and a process in the folder goes on in the workspace.
+ * \`returnWorkspace\` takes the other name and prints it. The file \`$S/inode\` has device and inode of the workspace, the
+ * start of the host, after which these numbers may be others, and the birth time of the folder.
+ */
+export const movedWorkspace = `hostStart() { local l= b= a; { read -r l < /proc/1/stat; read -r b < /proc/sys/kernel/random/boot_id; } 2>/dev/null; a=(\${l##*) }); echo "$b:\${a[19]}"; }
+noteWorkspace() { stat -L -c "%d:%i $(hostStart) %w" -- "$R" > "$S/inode"; } 2>/dev/null
+returnWorkspace() { [ ! -e "$R" ] && [ ! -L "$R" ] || mv -T -- "$R" "$R.moved-$(date +%s)" || return
+mv -T -- "$1" "$R" || return; ln -s -- "$R" "$1"; printf '%s\\n' "$1"; } 2>/dev/null
+${findFolder}findWorkspace() { local i m; read -r i m < "$S/inode" && [ -n "$i" ] || return 1
+m=$(findFolder "$i" 20); [ -n "$m" ] && returnWorkspace "$m" || rm -f "$S/inode"; } 2>/dev/null
+`
+
+/** Printed when a workspace was created. Other names of a workspace begin with a slash. */
+export const madeWord = 'made'
+
+/**
+ * Prints the other name of a workspace that was moved back, or that it was created. The content of the file \`boot\` is different on every host. A file
  * in place of the workspace is moved beside it.
  */
 export const prepare = ({ state, root }: HostFolders): string =>
   `${movedWorkspace}S=${quote(state)}; R=${quote(root)}
 [ -d "$R" ] || findWorkspace
 [ -d "$R" ] || { [ ! -e "$R" ] && [ ! -L "$R" ]; } || mv -T -- "$R" "$R.moved-$(date +%s)" || exit 1
-[ -d "$S" ] || rm -f -- "$S"; mkdir -p "$S" "$R" && chmod 700 "$S" || exit 1
+[ -d "$S" ] || rm -f -- "$S"; [ -d "$R" ] || echo ${madeWord}; mkdir -p "$S" "$R" && chmod 700 "$S" || exit 1
 [ -e "$S/boot" ] || { cat /proc/sys/kernel/random/uuid > "$S/boot.new" && mv "$S/boot.new" "$S/boot"; } || exit 1
 noteWorkspace; rm -f "$S/restored"; ${keepSpare('"$S"')}; :`
 
@@ -96,17 +109,24 @@ export const returnedNote = (root: string, name: string): string =>
 const replacedNote =
   '[The workspace %s had been moved to %s, and another folder is in its place. Only %s is saved: move files back that are needed.]'
 
+/** Seconds of a search at the end of a command, which has a time limit. */
+const searchSeconds = 5
+
 /**
- * Follows the workspace while a command runs, by an open descriptor, which shows where it is now, and without a search that it
- * was removed. \`followEnd\` adds a note to the errors of the command.
+ * Follows the workspace while a command or a job runs, by an open descriptor, which shows where it is now, and without a
+ * search that it was removed. \`followEnd\` adds a note to the files after its first argument, once for each move. With
+ * \`search\` it also finds a workspace that something else has replaced, such as a job that still runs.
  */
 const followWorkspace = `exec {g}<"$R"
-followEnd() { local m
-[ ! "$R" -ef /proc/self/fd/$g ] || return
-m=$(readlink /proc/self/fd/$g)
-if [ -d "$R" ]; then noteWorkspace; [ "$m" -ef /proc/self/fd/$g ] && [[ $m/ != "$(readlink -f -- "$R")"/* ]] && printf '${replacedNote}\\n' "$R" "$m" "$R" >> "$1"
-elif [ "$m" -ef /proc/self/fd/$g ] && m=$(returnWorkspace "$m") && [ -n "$m" ]; then printf '${returnedNote('%s', '%s')}\\n' "$R" "$m" "$R" "$m" >> "$1"
-else rm -f "$S/inode"; fi; } 2>/dev/null
+followEnd() { local i h b n= w m=
+read -r i h b < "$S/inode"; [ ! -d "$R" ] || read -r n w <<< "$(stat -L -c '%d:%i %w' -- "$R")"
+[ "$n" != "$i" ] || return
+if [ "$(stat -L -c %d:%i /proc/self/fd/$g)" = "$i" ]; then m=$(readlink /proc/self/fd/$g); [ "$m" -ef /proc/self/fd/$g ] || m=
+elif [ "$1" != search ] || [ -z "$n" ]; then return
+elif [ -n "$i" ] && [ "$h" = "$(hostStart)" ] && { [ "$b" = - ] || [ "$b" != "$w" ]; }; then m=$(findFolder "$i" ${searchSeconds}); fi
+if [ -n "$n" ]; then noteWorkspace; [ -n "$m" ] && [[ $m/ != "$(readlink -f -- "$R")"/* ]] && printf '${replacedNote}\\n' "$R" "$m" "$R" | tee -a -- "\${@:2}"
+elif [ -n "$m" ] && m=$(returnWorkspace "$m") && [ -n "$m" ]; then printf '${returnedNote('%s', '%s')}\\n' "$R" "$m" "$R" "$m" | tee -a -- "\${@:2}"
+else rm -f "$S/inode"; fi; } > /dev/null 2>&1
 `
 
 /**
@@ -230,18 +250,21 @@ wait $p 2>/dev/null; code=$?
 ${stopTimer(at)}
 kill -KILL -- -$p 2>/dev/null
 [ $code != 137 ] || { [ -s "$D/end" ] && [ ! -e "$D/stop" ]; } || killScope ${scopeArguments(at)} KILL
-followEnd "$D/err"; canWrite last || f=' full'
+canWrite last || f=' full'
 [ "$f" ] || ${keepSpare(quote(at.slice(0, at.lastIndexOf('/'))))}
-e=$(( (\${EPOCHREALTIME/./} - t0) / 1000 )); s=($(stat -c %s "$D/out" "$D/err" "$D/end" "$D/begin"))
-echo "$code $e \${s[0]} \${s[1]}$f"
+e=$(( (\${EPOCHREALTIME/./} - t0) / 1000 ))
+measure() { s=($(stat -L -c '%s %d:%i' -- "$D/out" "$D/err" "$D/end" "$D/begin" "$R")); } 2>/dev/null
+measure; { read -r i h < "$S/inode"; } 2>/dev/null
+[ "\${s[9]}" = "$i" ] && [ ! -e "$S/note" ] || { followEnd search "$D/err"; mv "$S/note" "$D/note" 2>/dev/null && cat "$D/note" >> "$D/err"; measure; }
+echo "$code $e \${s[0]} \${s[2]}$f"
 printStream() {
   if [ "$2" = 0 ]; then printf '\\n\\n\\n'
   elif [ "$2" -le ${maxOutput} ]; then base64 -w0 "$D/$1"; printf '\\n\\n\\n'
   else head -c ${half} "$D/$1" | base64 -w0; echo; tail -c ${maxOutput - half} "$D/$1" | base64 -w0; echo; wc -l < "$D/$1"; fi
 }
 printVariables() { if [ "\${2:-0}" -le ${maxVariablesBytes} ]; then base64 -w0 "$D/$1"; else head -c ${maxVariablesBytes} "$D/$1" | base64 -w0; fi 2>/dev/null; echo; }
-printStream out "\${s[0]}"; printStream err "\${s[1]}"
-printVariables end "\${s[2]}"; printVariables begin "\${s[3]}"
+printStream out "\${s[0]}"; printStream err "\${s[2]}"
+printVariables end "\${s[4]}"; printVariables begin "\${s[6]}"
 ${removeFolders([at])}`
 }
 
@@ -266,7 +289,8 @@ const exitBytes = 63
 
 /**
  * Starts a job and prints its process id. A job is a folder with the files pid, in, out and exit. A child process keeps
- * its input pipe open, else the input would end at once. `;` and not `&&` before setsid, else a subshell waits for it.
+ * its input pipe open, else the input would end at once. `;` and not `&&` before setsid, else a subshell waits for it. A
+ * note about a moved workspace is added to the output of the job, and shown by the next command.
  */
 export function startJob(
   at: string,
@@ -279,8 +303,8 @@ export function startJob(
     `cd -- ${quote(options.cwd)} || exit ${noDirectoryCode}`,
     `eval ${quote(text)}`,
   ].join('\n')
-  const watch = `${killScope}${countMemoryKills}
-${explainJobEnd(at)}
+  const watch = `S=$1; R=$2; ${killScope}${countMemoryKills}
+${movedWorkspace}${followWorkspace}${explainJobEnd(at)}
 trap : TERM INT HUP
 printf '%${exitBytes}s\\n' > ${at}/exit.new; k0=$(memoryKills)
 t0=\${EPOCHREALTIME/./}
@@ -289,7 +313,7 @@ mkfifo -m 600 ${at}/in
 ( exec sleep ${Math.ceil(options.timeoutMs / 1000)} > ${at}/in ) &
 h=$!; exec 5< ${at}/in; echo $h > ${at}/holder
 set -m
-${scopeOf(at)} bash -c ${quote(run)} > ${at}/out 2>&1 <&5 5<&- &
+${scopeOf(at)} bash -c ${quote(run)} > ${at}/out 2>&1 <&5 5<&- {g}<&- &
 p=$!; exec 5<&-
 ${startTimer(at, options.timeoutMs)}
 set +m; echo $p > ${at}/pid.new; mv ${at}/pid.new ${at}/pid
@@ -299,9 +323,10 @@ kill -KILL -- -$p 2>/dev/null; kill -KILL $h 2>/dev/null
 e=$(( (\${EPOCHREALTIME/./} - t0) / 1000 ))
 [ $c != 137 ] || { [ ! -e ${at}/killed ] && [ $e -lt ${options.timeoutMs} ]; } || killScope ${scopeArguments(at)} KILL
 [ -e ${at}/killed ] || [ $c != 137 ] || [ $e -lt ${options.timeoutMs} ] || c=124
+followEnd job ${at}/out "$S/note"
 printf '%-${exitBytes}s\\n' "$c $(reasonOf)" 1<> ${at}/exit.new; mv ${at}/exit.new ${at}/exit`
   return `mkdir -p ${quote(at.slice(0, at.lastIndexOf('/')))}; mkdir ${quote(at)} 2>/dev/null || { cat ${quote(at)}/pid 2>/dev/null; exit 0; }
-: > ${quote(at)}/out; setsid bash -c ${quote(watch)} > /dev/null 2>&1 < /dev/null &
+: > ${quote(at)}/out; setsid bash -c ${quote(watch)} - "$S" "$R" > /dev/null 2>&1 < /dev/null &
 for i in {1..100}; do cat ${quote(at)}/pid 2>/dev/null && exit 0; sleep 0.05; done`
 }
 

@@ -30,9 +30,11 @@ const monthOf = (name: string): number => monthPatterns.findIndex((pattern) => p
 
 const monthYear = /(?<![\p{L}\p{N}])(\p{L}{3,10}\.?),?\s+(?:of\s+|de\s+|del\s+)?(\d{4})(?!\d)/giu
 const dayMonthYear =
-  /(?<!\d)(\d{1,2})\.?(?:st|nd|rd|th|er)?\s+(?:of\s+|de\s+)?(\p{L}{3,10}\.?),?\s+(?:of\s+|de\s+)?(\d{4})(?!\d)/giu
-const monthDayYear = /(?<![\p{L}\p{N}])(\p{L}{3,10}\.?)\s+(\d{1,2})(?:st|nd|rd|th)?,?\s+(\d{4})(?!\d)/giu
+  /(?<!\d)(?<day>\d{1,2})\.?(?:st|nd|rd|th|er)?\s+(?:of\s+|de\s+)?(?<name>\p{L}{3,10}\.?),?\s+(?:of\s+|de\s+)?(?<year>\d{4})(?!\d)/giu
+const monthDayYear =
+  /(?<![\p{L}\p{N}])(?<name>\p{L}{3,10}\.?)\s+(?<day>\d{1,2})(?:st|nd|rd|th)?,?\s+(?<year>\d{4})(?!\d)/giu
 const easternMonth = /(\d{4})\s*[年년]\s*(?:(\d{1,2})\s*[月월])?(?:\s*(\d{1,2})\s*[日일])?/u
+const easternDay = /(?<year>\d{4})\s*[年년]\s*(?<month>\d{1,2})\s*[月월]\s*(?<day>\d{1,2})\s*[日일]/gu
 const isoDay = /(?<![\w-])(\d{4})-(\d{2})(?:-(\d{2}))?(?![\w-])/
 const yearAlone =
   /(?<![\p{L}\p{N}])(?:in|im jahr|en|во?|dans l'année|en el año)\s+(\d{4})(?:\s+году)?(?![\p{L}\p{N}])/iu
@@ -84,12 +86,42 @@ function readRelative(text: string, now: number): Period | undefined {
   return found && { from: today - found[1] * dayMs, to: today - found[2] * dayMs }
 }
 
+/** The beginning of a year, month or day, in UTC. Undefined when there is no such. */
+export function readDay(text: string): number | undefined {
+  const [, year, month = '01', day = '01'] = /^(\d{4})(?:-(\d{2}))?(?:-(\d{2}))?$/.exec(text) ?? []
+  if (year === undefined || !isDay(Number(year), Number(month) - 1, Number(day))) return undefined
+  return Date.parse(`${year}-${month}-${day}T00:00:00Z`)
+}
+
+/** `month`: from 0. A date that does not exist would become one of the next month. */
+const isDay = (year: number, month: number, day: number): boolean =>
+  month >= 0 && month < 12 && day >= 1 && day <= new Date(Date.UTC(year, month + 1, 0)).getUTCDate()
+
+const filterDate = /(?<!\S)(?:after|before):"?(\d[^\s"]*)/giu
+const wholeDate = /(?<![\w-])(?<year>(?:19|20|21)\d\d)-(?<month>\d{1,2})-(?<day>\d{1,2})(?![\w-])/g
+
+/** Describes a date of the query that does not exist, such as "after:2025-13", "2025-02-30" or "31 June 2025". */
+export function findWrongDate(query: string): string | undefined {
+  const wrong =
+    [...query.matchAll(filterDate)].find(([, value = '']) => readDay(value) === undefined)?.[1] ??
+    [wholeDate, dayMonthYear, monthDayYear, easternDay]
+      .flatMap((pattern) => [...query.matchAll(pattern)])
+      .find(({ groups = {} }) => {
+        const { year, month, name = '', day }: Partial<Record<string, string>> = groups
+        const at = month ? Number(month) - 1 : monthOf(name)
+        return (month || at >= 0) && !isDay(Number(year), at, Number(day))
+      })?.[0]
+  return wrong === undefined
+    ? undefined
+    : `There is no date ${wrong}: it was searched as words. Write a day as 2025-06-30, a month as 2025-06.`
+}
+
 /** A year, a month from 0 or a day. Undefined when there is no such. */
 function periodOf(year: number, month?: number, day?: number): Period | undefined {
   if (year < 1971 || year > 2200 || (month !== undefined && (month < 0 || month > 11))) return undefined
   if (month === undefined) return { from: Date.UTC(year, 0), to: Date.UTC(year + 1, 0) }
   if (day === undefined) return { from: Date.UTC(year, month), to: Date.UTC(year, month + 1) }
-  if (day < 1 || day > 31) return undefined
+  if (!isDay(year, month, day)) return undefined
   return { from: Date.UTC(year, month, day), to: Date.UTC(year, month, day + 1) }
 }
 

@@ -17,7 +17,7 @@ import {
   weekWord,
 } from '../index-text.ts'
 import { findFunctionWords, splitAtFunctionWords, stripKoreanParticle } from './function-words.ts'
-import { readPeriod, type Period, type WeekRange } from './period.ts'
+import { readDay, readPeriod, type Period, type WeekRange } from './period.ts'
 import { baseFormsOf } from './word-forms.ts'
 
 /** A word, or a phrase of them. `forms`: words of the index that stand for its base form. */
@@ -131,13 +131,6 @@ const filterReaders: Readonly<Record<string, (filter: MutableFilter, value: stri
     if (roles.has(role)) filter.role = role
     return roles.has(role)
   },
-}
-
-/** The beginning of a year, month or day, in UTC. */
-export function readDay(text: string): number | undefined {
-  const [, year, month = '01', day = '01'] = /^(\d{4})(?:-(\d{2}))?(?:-(\d{2}))?$/.exec(text) ?? []
-  const at = year === undefined ? NaN : Date.parse(`${year}-${month}-${day}T00:00:00Z`)
-  return Number.isNaN(at) ? undefined : at
 }
 
 function buildTerms(read: readonly ReadToken[], plain: string): Pick<Query, 'terms' | 'required' | 'excluded'> {

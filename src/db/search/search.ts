@@ -21,6 +21,7 @@ import {
   readBody,
   sessionOf,
 } from './find-rows.ts'
+export { findWrongDate } from './period.ts'
 import { intersect, type Period, weeksOf } from './period.ts'
 import { parseQuery, type Query } from './search-query.ts'
 import { resolveScope, type SessionScope, type Within } from './session-scope.ts'

@@ -188,6 +188,8 @@ export type SessionMetadata = Conversations & {
   readonly exposure?: Marks & { readonly runId: string; readonly sent?: Readonly<Record<string, number>> }
   /** Absent in sessions that are older than marks: every file may be foreign. */
   readonly fileMarks?: FileMarksRecord
+  /** Hashes of a model and an image that it has refused (workspace/refused-images.ts). */
+  readonly refusedImages?: readonly string[]
   /** Files that the agent has read or written, and changes by others since (workspace/known-files.ts). */
   readonly knownFiles?: KnownFilesRecord | undefined
   /** The last seq of the history that a client repeated in its request. It was said elsewhere, so it is not searched. */

@@ -61,7 +61,7 @@ export type ModelEffects = {
   readonly abortable: () => AbortController
   readonly system: (turn: Turn) => string
   /** With `pdfWindow`, the context window of a model that takes PDF files, they are loaded. */
-  readonly transcript: (pdfWindow?: number) => Promise<readonly Message[]>
+  readonly transcript: (route: Route, pdfWindow?: number) => Promise<readonly Message[]>
   /** Returns texts for images, for a model that cannot see them. */
   readonly describeImages: ImageDescriber
   /** Parameters that a request does not set itself. */
@@ -281,7 +281,10 @@ async function requestFor(
   const { options, draft } = turn
   const repairs = { ...model.repairsFor(route), ...turn.repairs }
   const defaults = model.defaults()
-  const whole = await model.transcript(takesPdfs({ ...route, quirks, repairs }) ? route.contextWindow : undefined)
+  const whole = await model.transcript(
+    route,
+    takesPdfs({ ...route, quirks, repairs }) ? route.contextWindow : undefined,
+  )
   const transcript = repairs.images === 'unseen' ? hideImages(whole, await model.describeImages(whole)) : whole
   const mayCall = mayCallTools(step, options)
   const instructions = [await model.references(turn, transcript), step.instruction].filter((text) => text !== undefined)

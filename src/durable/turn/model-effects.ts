@@ -24,6 +24,7 @@ import { createTenantFetch } from '#durable/tenant/tenant-fetch.ts'
 import { tenantStub, blobPrefix } from '#durable/platform/addresses.ts'
 import { hasPdf } from '#agent/providers/shared/pdf.ts'
 import { loadImages, maxRequestImageChars } from '#durable/workspace/attachments.ts'
+import { omitRefusedImages, rememberRefusedImages } from '#durable/workspace/refused-images.ts'
 import { imageShrinker, shrinkOversizedImages, shrinkImages } from '#durable/workspace/shrink-images.ts'
 import { contextTokens } from './context-tokens.ts'
 import type { ChosenModel, ModelEffects, Reading } from './effects.ts'
@@ -63,10 +64,17 @@ export function createModelEffects(session: TurnSession, env: Env): TurnModels {
     routesOf,
     choose: (turn) => choose(session, turn, routesOf(turn)),
     explainUnavailable: (turn) => explainMissingForTurn(session, env, resolveMixtureOf(turn)),
-    lease,
+    lease: (chosen) => {
+      const release = lease(chosen)
+      return (failure) => {
+        release(failure)
+        if (!failure && currentTurn(session).repairs.images === 'left-out')
+          rememberRefusedImages(session, chosen.route.id, session.store.transcript())
+      }
+    },
     abortable: () => session.driver.abortable(),
     system: (turn) => [getSystemPrompt(session), turn.options.instructions].filter(Boolean).join('\n\n'),
-    transcript: (pdfWindow) => renderTranscript(session, env, pdfWindow),
+    transcript: (route, pdfWindow) => renderTranscript(session, env, { route, pdfWindow }),
     describeImages: createImageDescriber(session, env),
     defaults: () => session.settings.model ?? {},
     errorContext: (route, stalled) => getErrorContext(session, route, stalled),
@@ -129,10 +137,10 @@ function getReading(session: TurnSession, turn: Turn): Reading | Promise<Reading
 async function renderTranscript(
   session: TurnSession,
   env: Env,
-  pdfWindow: number | undefined,
+  { route, pdfWindow }: { readonly route: Route; readonly pdfWindow: number | undefined },
 ): Promise<readonly Message[]> {
   const within = blobPrefix(session.tenantId)
-  let transcript = fenceTranscript(session.store.transcript())
+  let transcript = omitRefusedImages(fenceTranscript(session.store.transcript()), route.id, session.meta.refusedImages)
   if (pdfWindow !== undefined && transcript.some(hasPdf)) {
     const { loadPdfs } = await import('#durable/workspace/pdfs.ts')
     transcript = await loadPdfs(transcript, { blobs: env.BLOBS, within, contextWindow: pdfWindow })

@@ -211,6 +211,7 @@ export const fileRoutes = [
     scope: 'write',
     tag,
     summary: 'Move a file or a directory',
+    example: { to: 'notes/report.md' },
     body: z.strictObject({ to: z.string().min(1).max(1_024).describe('The new path. Nothing may be there yet.') }),
     errors: ['DiskFull'],
     responses: ok('The file at its new path', entryShape),
@@ -234,6 +235,7 @@ export const fileRoutes = [
     scope: 'read',
     tag,
     summary: 'Create a link that shows an HTML file as a page for five minutes',
+    example: { path: 'index.html' },
     body: z.strictObject({
       path: z.string().min(1).max(1_024),
       scripts: z

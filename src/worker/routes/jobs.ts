@@ -163,6 +163,7 @@ export const jobRoutes = [
     tag,
     summary: 'Create a job',
     headers: [idempotencyKeyHeader],
+    example: { name: 'Morning news', schedule: '0 9 * * 1-5', prompt: 'Sum up the news about tides.' },
     body: newJobSchema,
     responses: created('The job', jobShape),
     handle: async (call) => {

@@ -216,6 +216,7 @@ export const memoryRoutes = [
     scope: 'write',
     tag,
     summary: 'Add, replace and remove entries of one store; all operations apply, or none',
+    example: { target: 'memory', operations: [{ action: 'add', content: 'The staging server is in Frankfurt.' }] },
     body: z.strictObject({ target, operations: z.array(operationShape).min(1).max(maxOperations) }),
     responses: ok('Both stores', memoryShape),
     handle: async (call) => {

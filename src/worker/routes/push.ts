@@ -17,6 +17,12 @@ const endpoint = z
   .max(2_000)
   .meta({ example: 'https://push.example.com/send/4f1c' })
 
+/** The keys of the example of RFC 8291. */
+const pushKeysExample = {
+  p256dh: 'BCVxsr7N_eNgVRqvHtD0zTZsEc6-VV-JvLexhqUzORcxaOzi6-AYWXvTBHm4bjyPjs7Vd8pZGH6SRpkNtoIAiw4',
+  auth: 'BTBZMqHH6r4Tts7J_aSIgg',
+}
+
 export const pushRoutes = [
   route({
     method: 'get',
@@ -45,6 +51,7 @@ export const pushRoutes = [
     scope: 'read',
     tag,
     summary: 'Subscribe a browser to approvals, questions and ends of runs',
+    example: { endpoint: 'https://push.example.com/send/4f1c', keys: pushKeysExample },
     body: z.object({
       endpoint: endpoint.describe('The address at the push service of the browser.'),
       keys: z.object({ p256dh: z.string().max(200), auth: z.string().max(100) }),

@@ -6,7 +6,7 @@ import { type Settings, settingsSchema } from '#agent/core/settings.ts'
 import { maskHeaders } from '#agent/core/secrets/provider-headers.ts'
 import { openHistory } from '#db/history.ts'
 import { createFindSimilar } from '#durable/tenant/recall/find-similar.ts'
-import { readDay } from '#db/search/search-query.ts'
+import { findWrongDate, readDay } from '#db/search/period.ts'
 import { describeElicitation, type ElicitationAnswer } from '#agent/core/pending-request.ts'
 import { elicitationFields } from '../openapi/elicitation.ts'
 import { isQuestion } from '#durable/turn/pending-requests.ts'
@@ -155,13 +155,20 @@ export const tenantRoutes = [
       role: z.enum(['user', 'assistant', 'tool']).optional().describe('Only messages of this role.'),
       from: z.string().trim().min(1).max(80).optional().describe('Only messages of this person in a group.'),
     }),
-    responses: ok('The best message of each turn that matches', listOf(hitShape)),
+    responses: ok(
+      'The best message of each turn that matches',
+      listOf(hitShape).extend({
+        hint: z.string().optional().describe('Says that a date of the query does not exist.'),
+      }),
+    ),
     handle: async ({ env, authority, tenant, query }) => {
       const from = readPosition(query.cursor)
       const history = openHistory(env, tenant.id, createFindSimilar(env, authority, tenant.settings))
       const { hits, hasMore } = await history.searchPage(query.q, from + query.limit, query.sort, filterOf(query))
       const data = hits.slice(from).map(({ marks: _marks, ...hit }) => ({ ...hit, link: `@session:${hit.session_id}` }))
-      return Response.json({ data, next_cursor: renderNextPosition(from + data.length, hasMore && data.length > 0) })
+      const hint = findWrongDate(query.q)
+      const next_cursor = renderNextPosition(from + data.length, hasMore && data.length > 0)
+      return Response.json({ data, next_cursor, ...(hint && { hint }) })
     },
   }),
   route({

@@ -92,6 +92,26 @@ describe.each(apis)('a healthy container, with the API %s,', (api) => {
     expect((await backend.exec(`cat ${old}/a; ls`, T)).stdout).toBe('old\n')
   })
 
+  it('says that a job has put another folder in the place of its workspace, which is what is saved', async () => {
+    const { backend, engine, box } = open(api)
+    const [old, ready] = [`${engine.temporary}/old`, `${engine.temporary}/ready`]
+    await backend.exec('echo old > a', T)
+    const job = `mv ${engine.root} ${old}; mkdir ${engine.root}; echo in > b; touch ${ready}; sleep 60`
+    await backend.jobs?.start('replaces', job, { timeoutMs: 60_000 })
+    await until(() => backend.files.stat(ready).catch(() => undefined))
+    await backend.files.write('new', new TextEncoder().encode('new'))
+    expect(await backend.exec(`ls; cat ${old}/a ${old}/b`, T)).toMatchObject({
+      stdout: 'new\nold\nin\n',
+      stderr: expect.stringContaining(`moved to ${old}, and another folder is in its place`),
+    })
+    await backend.jobs?.kill('replaces')
+    expect((await backend.exec(`cp ${old}/b .`, T)).stderr).toBe('')
+    expect(await box.save()).toBe('saved')
+    engine.kill()
+    expect((await backend.exec('cat new b', T)).stdout).toBe('newin\n')
+    expect(engine.destroyed).toBe(0)
+  })
+
   it.each([
     ['a file', (root: string) => `rm -rf ${root}; echo kept > ${root}`],
     ['a link to nothing', (root: string) => `rm -rf ${root}; ln -s /nowhere ${root}`],

@@ -36,6 +36,13 @@ function open(
   return { ...host, backend, kept, jobs: backend.jobs! }
 }
 
+/** Waits without a call of the backend, which would look at the workspace. */
+const exists = ({ port }: Pick<ReturnType<typeof open>, 'port'>, path: string) =>
+  vi.waitFor(async () => expect(await port.run(`[ -e ${path} ]`, 1_000)).toMatchObject({ code: 0 }), {
+    timeout: 10_000,
+    interval: 30,
+  })
+
 async function ended(jobs: ReturnType<typeof open>['jobs'], id: string) {
   for (;;) {
     const state = await jobs.state(id)
@@ -297,6 +304,98 @@ describe('a workspace that was removed', () => {
     await backend.files.write('b', bytes('b'))
     expect((await backend.exec('cat b', T)).stdout).toBe('b')
   })
+})
+
+describe('a workspace in whose place a job puts another folder', () => {
+  const job = async (text: (root: string, old: string) => string) => {
+    const opened = open()
+    const { backend, jobs, root, temporary } = opened
+    const [old, go] = [`${temporary}/old`, `${temporary}/go`]
+    await backend.exec('echo one > a', T)
+    const wait = `touch ${temporary}/done; while [ ! -e ${go} ]; do sleep 0.05; done`
+    await jobs.start('j', text(root, old).replace('WAIT', wait), { timeoutMs: 30_000 })
+    const end = async () => {
+      await opened.port.run(`touch ${go}`, 1_000)
+      await exists(opened, `${opened.state}/j-j/exit`)
+      return jobs.state('j')
+    }
+    await exists(opened, `${temporary}/done`)
+    return { ...opened, old, end, told: `moved to ${old}, and another folder is in its place. Only ${root} is saved` }
+  }
+  const replace = (root: string, old: string) =>
+    `mv ${root} ${old}; mkdir ${root}; echo two > b; echo three > ${root}/c`
+
+  it('is told by the next command while the job runs, once, and keeps what was written in both', async () => {
+    const { backend, jobs, old, end, told } = await job((...paths) => `${replace(...paths)}; WAIT; echo late > d`)
+    expect(await backend.exec(`ls; cat ${old}/a ${old}/b`, T)).toMatchObject({
+      stdout: 'c\none\ntwo\n',
+      stderr: expect.stringContaining(told),
+    })
+    expect(await end()).toMatchObject({ exitCode: 0 })
+    expect(await backend.exec(`cat c ${old}/d`, T)).toMatchObject({ stdout: 'three\nlate\n', stderr: '' })
+    expect((await jobs.output('j', 0, 1_000)).text).toBe('')
+  })
+
+  it('is told in the output of the job and by the next command when the job has ended', async () => {
+    const { backend, jobs, root, end, told } = await job((...paths) => `echo begins; ${replace(...paths)}; WAIT`)
+    await end()
+    expect((await jobs.output('j', 0, 1_000)).text).toMatch(/^begins\n\[The workspace .+ needed\.\]\n$/)
+    await backend.files.write('new', bytes('new'))
+    expect(await backend.exec('cat new', T)).toMatchObject({ stdout: 'new', stderr: expect.stringContaining(told) })
+    expect(await backend.exec(`cat ${root}/c`, T)).toMatchObject({ stdout: 'three\n', stderr: '' })
+  })
+
+  it('is told when the job has ended before the process that replaces it', async () => {
+    const leave = (root: string, old: string) => `setsid bash -c '${replace(root, old)}; touch ${old}.two' & WAIT`
+    const running = await job(leave)
+    const { backend, old, end, told } = running
+    await exists(running, `${old}.two`)
+    await end()
+    expect((await backend.exec('cat c', T)).stderr).toContain(told)
+  })
+
+  it.each([
+    ['was removed', (root: string) => `rm -rf ${root}; mkdir ${root}; WAIT`],
+    [
+      'lies in the new one',
+      (root: string, old: string) => `mv ${root} ${old}; mkdir ${root}; mv ${old} ${root}/in; WAIT`,
+    ],
+    [
+      'came back',
+      (root: string, old: string) => `mv ${root} ${old}; mkdir ${root}; rmdir ${root}; mv ${old} ${root}; WAIT`,
+    ],
+  ])('is not told when the old one %s, as with commands', async (_, text) => {
+    const running = await job(text)
+    expect((await running.backend.exec('true', T)).stderr).toBe('')
+    await running.end()
+    expect((await running.backend.exec('true', T)).stderr).toBe('')
+    expect((await running.jobs.output('j', 0, 1_000)).text).toBe('')
+  })
+
+  it('is moved back at the end of a job that puts nothing in its place', async () => {
+    const { backend, jobs, old, end } = await job((from, to) => `mv ${from} ${to}; WAIT`)
+    await end()
+    const told = expect.stringContaining(`moved to ${old}. Only`)
+    expect(await backend.exec(`cat a ${old}/a`, T)).toMatchObject({ stdout: 'one\none\n', stderr: told })
+    expect((await jobs.output('j', 0, 1_000)).text).toEqual(told)
+  })
+
+  it('is not told after a start of the host, which may number folders anew', async () => {
+    const { backend, state, port } = open()
+    await backend.exec('true', T)
+    await port.run(`printf '1:2 earlier -\\n' > ${state}/inode`, 1_000)
+    expect((await backend.exec('true', T)).stderr).toBe('')
+    expect((await port.run(`cat ${state}/inode`, 1_000)).output).not.toMatch(/^1:2/)
+  })
+})
+
+it('a process in a workspace that was removed does not look like one that was moved', async () => {
+  const opened = open()
+  const { backend, jobs, root, temporary } = opened
+  await jobs.start('stays', `rm -rf ${root}; touch ${temporary}/done; sleep 30`, { timeoutMs: 60_000 })
+  await exists(opened, `${temporary}/done`)
+  expect((await backend.exec('pwd', T)).stderr).toContain('created again')
+  await jobs.kill('stays')
 })
 
 it('a temporary folder that a command has removed is there for the next one', async () => {

@@ -208,13 +208,23 @@ describe('date -d', () => {
     expect(await run(`date -u -d '${text}' +%s`)).toBe(`${midnight + days * day}\n`)
   })
 
-  it.each(['last fryday', 'sometime', 'noonish tomorrow', '2026-13-45', 'friday the 13th'])(
-    'says that it does not understand %s',
-    async (text) => {
-      expect(await run(`date -d '${text}' +%s`)).toBe(`date: invalid date '${text}'\nexit 1`)
-      expect(await run(`date --date='${text}'`)).toContain('invalid date')
-    },
-  )
+  it.each([
+    'last fryday',
+    'sometime',
+    'noonish tomorrow',
+    '2026-13-45',
+    'friday the 13th',
+    '2025-02-30',
+    '2025-02-29 +1 day',
+    '2025-04-31 10:00',
+    '31 June 2025',
+    'Feb 30, 2025',
+    '30-Feb-2025',
+    '2/30/2025',
+  ])('says that it does not understand %s', async (text) => {
+    expect(await run(`date -d '${text}' +%s`)).toBe(`date: invalid date '${text}'\nexit 1`)
+    expect(await run(`date --date='${text}'`)).toContain('invalid date')
+  })
 
   it.each([
     ['2026-03-01', '2026-03-01'],
@@ -222,6 +232,10 @@ describe('date -d', () => {
     ['2026-03-01 12:30', '2026-03-01'],
     ['@86400', '1970-01-02'],
     ['Mar 1 2026', '2026-03-01'],
+    ['2024-02-29', '2024-02-29'],
+    ['29 Feb 2024', '2024-02-29'],
+    ['2/29/2024', '2024-02-29'],
+    ['2026-01-31 +1 day', '2026-02-01'],
   ])('still understands %s', async (text, expected) => {
     expect(await run(`date -u -d '${text}' +%F`)).toBe(`${expected}\n`)
   })

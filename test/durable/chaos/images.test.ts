@@ -3,6 +3,7 @@
  * not enough.
  */
 
+import { evictDurableObject } from 'cloudflare:test'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { imageShrinker, shrinkOversizedImages, shrinkImages } from '#durable/workspace/shrink-images.ts'
 import { userText } from '#agent/core/message.ts'
@@ -126,6 +127,41 @@ describe('a provider that finds an image too large', () => {
     expect(run.output).toBe('I see it: true')
     expect(notesIn(run)).toEqual(['shrink images'])
   }, 30_000)
+
+  it.each([
+    ['too large', tooLarge],
+    ['for no reason', openaiChat.error(400, 'Invalid request.')],
+  ])(
+    'gets it once when it is refused %s: later turns and objects know it, and send another one',
+    async (_, refusal) => {
+      const sent: number[] = []
+      const [bad, good] = await Promise.all([png(), new Uint8Array([0x89, 0x50, 0x4e, 0x47, 1, 2, 3, 4])])
+      const refused = base64(bad).slice(0, 100)
+      const session = await createChaosSession(
+        provider((_nth, asked) => {
+          const text = JSON.stringify(asked)
+          sent.push(text.match(/data:image/g)?.length ?? 0)
+          return text.includes(refused) || /data:image\/jpeg/.test(text) ? refusal : answers(openaiChat, 'Yes.')
+        }),
+      )
+      const say = async (input: string, image?: Uint8Array) => {
+        const attachments = image && [{ type: 'image', url: `data:image/png;base64,${base64(image)}` }]
+        const body = { input, ...(attachments && { attachments }) }
+        sent.length = 0
+        return (await call<Run>('POST', `/api/sessions/${session.id}/chat`, { key: session.key, body })).body
+      }
+      expect((await say('What is it?', bad)).output).toBe('Yes.')
+      expect([sent[0], sent.at(-1)]).toEqual([1, 0])
+      await evictDurableObject(bindings.SESSION.getByName(`t/${session.tenant}/s/${session.id}`))
+      expect(notesIn(await say('And now?'))).toEqual([])
+      expect(sent).toEqual([0])
+      expect(notesIn(await say('And this?', good))).toEqual([])
+      expect(sent).toEqual([1])
+      await say('All?')
+      expect(sent).toEqual([1])
+    },
+    30_000,
+  )
 
   it('gets none when a smaller one is too large as well', async () => {
     const run = await show((asked) => (urlIn(asked) ? tooLarge : answers(openaiChat, 'I see nothing.')))

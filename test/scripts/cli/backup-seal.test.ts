@@ -2,6 +2,7 @@
 
 import { randomBytes } from 'node:crypto'
 import { expect, it } from 'vitest'
+import { Failure } from '../../../cli/exits.mjs'
 import { seal, unseal } from '../../../cli/backup/seal.mjs'
 
 const key = Buffer.alloc(32, 1)
@@ -17,6 +18,10 @@ it.each([0, 1, 2 ** 20, 2 ** 20 + 1, 3 * 2 ** 20])('opens what was sealed: %d by
   const file = await sealed(bytes)
   expect(unseal(file, key, 'session:a').equals(bytes)).toBe(true)
   expect(size < 64 || !file.includes(bytes.subarray(0, 64))).toBe(true)
+})
+
+it('says that without a stack trace', () => {
+  expect(() => unseal(Buffer.alloc(20), key, 'session:a')).toThrow(Failure)
 })
 
 it('refuses another key, another name, a changed byte and a cut', async () => {

@@ -82,6 +82,13 @@ describe('the OpenAPI document', () => {
     expect(faults).toEqual([])
   })
 
+  it('has requests with words of their own where a text is required', () => {
+    const filled = operations.filter((one) =>
+      /(?<!"type":)"text"[,}\]]/.test(JSON.stringify(one.requestBody?.content['application/json']?.example ?? '')),
+    )
+    expect(filled.map(({ operationId }) => operationId)).toEqual([])
+  })
+
   it('has examples of parameters that fit the schemas of the routes', () => {
     const faults = operations.flatMap((one) => {
       const given = one.parameters.filter((parameter) => parameter.in === 'query')

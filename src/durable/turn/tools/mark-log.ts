@@ -54,9 +54,8 @@ export function openMarkLog(metadata: LogMetadata, { id: runId, authority, read:
     const { exposure } = meta()
     return exposure?.runId === runId ? exposure : { runId }
   }
-  const readCount = entries.length
   const before = joinMarks(marksOfEntries(entries), marksOfAuthority(authority), marksOfPrompt(meta().promptRecord))
-  const files = openFileMarks(metadata)
+  const [files, readCount] = [openFileMarks(metadata), entries.length]
   const recent: ToolMessage[] = []
   let texts: KnownTexts | undefined
   const now = () => joinMarks(stored(), before)
@@ -100,6 +99,7 @@ export function openMarkLog(metadata: LogMetadata, { id: runId, authority, read:
       return (message, reported) => {
         const { name, input } = call
         const marks = getResultMarks({ tool: name, input, turn: now(), files: read, reported, isFetching })
+        markKept(files, message, marks)
         add(marks)
         recent.push({ ...message, marks })
         texts = undefined
@@ -107,6 +107,16 @@ export function openMarkLog(metadata: LogMetadata, { id: runId, authority, read:
       }
     },
   }
+}
+
+/**
+ * Marks the file with the whole output of a command or a program, which holds what its result holds. Quotes in the output
+ * itself are escaped.
+ */
+function markKept(files: FileMarks, { name, content: [part] }: ToolMessage, marks: Marks): void {
+  if (part?.type !== 'text' || !/^(?:terminal|execute_code)$/.test(name)) return
+  const kept = /"output_file":"(\/tmp\/results\/[^"]+)"/.exec(part.text)?.[1]
+  if (kept) files.set(kept, marks)
 }
 
 const readers = new WeakMap<readonly ReadEntry[], { readonly reader: MarksReader; count: number }>()

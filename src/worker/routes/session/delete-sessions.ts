@@ -19,6 +19,7 @@ export const deleteSessionsRoutes = [
     scope: 'write',
     tag: 'Sessions',
     summary: 'Delete several sessions and everything that belongs to them',
+    example: { ids: ['ses_9f2c'] },
     body: z.strictObject({ ids: z.array(z.string().min(1).max(300)).min(1).max(100) }),
     responses: ok(
       'What was deleted',

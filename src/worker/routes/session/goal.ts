@@ -92,6 +92,7 @@ export const sessionGoalRoutes = [
     scope: 'chat',
     tag,
     summary: 'Set the goal: the session works towards it over several turns',
+    example: { text: 'All tests pass.' },
     body: newGoal,
     responses: ok('The goal', goalShape),
     handle: async ({ env, authority, tenant, param, body }) => {

@@ -40,6 +40,9 @@ const skillsOf = ({ env, tenant }: Pick<RouteCall<unknown, unknown>, 'env' | 'te
 
 const encode = (text: string): Uint8Array => new TextEncoder().encode(text)
 
+const skillExample =
+  '---\nname: release-notes\ndescription: Writes the notes of a release.\n---\n\nRead the commits first.\n'
+
 export const skillRoutes = [
   route({
     method: 'get',
@@ -91,6 +94,7 @@ export const skillRoutes = [
     isTenantWide: true,
     tag,
     summary: 'Create a skill; it replaces a bundled one of the same name',
+    example: { name: 'release-notes', content: skillExample },
     body: newSkill,
     responses: created('The skill', storedSkillShape),
     handle: async (call) => {
@@ -132,6 +136,7 @@ export const skillRoutes = [
     isTenantWide: true,
     tag,
     summary: "Replace the instructions of one of the tenant's own skills; its other files stay",
+    example: { content: skillExample },
     body: replacement,
     responses: ok('The skill', storedSkillShape),
     handle: async (call) => {

@@ -54,6 +54,7 @@ export const embeddingRoutes = [
     scope: 'chat',
     tag: 'OpenAI',
     summary: 'Vectors of texts, by a configured provider',
+    example: { model: 'openai/text-embedding-3-small', input: 'The tide is high.' },
     body,
     responses: ok('OpenAI list', shape),
     headers: [idempotencyKeyHeader],

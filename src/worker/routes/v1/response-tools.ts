@@ -46,6 +46,7 @@ export const responseToolRoutes = [
     scope: 'chat',
     tag,
     summary: 'Summarise a conversation as an item that begins another one',
+    example: { model: 'talaria', input: 'Where were we?' },
     body: compactBody,
     responses: ok('The summary', compactionShape),
     handle: compact,

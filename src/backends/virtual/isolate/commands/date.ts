@@ -72,8 +72,28 @@ const isoFormats: Readonly<Record<string, string>> = {
   '-Iseconds': '+%Y-%m-%dT%H:%M:%S+00:00',
 }
 
+const months = ['jan', 'feb', 'mar', 'apr', 'may', 'jun', 'jul', 'aug', 'sep', 'oct', 'nov', 'dec']
+const wholeDates = [
+  /(?<![\w-])(?<year>\d{4})-(?<month>\d{1,2})-(?<day>\d{1,2})(?!\d)/,
+  /(?<![\w/])(?<month>\d{1,2})\/(?<day>\d{1,2})\/(?<year>\d{4})(?!\d)/,
+  /(?<!\w)(?<day>\d{1,2})[ -](?<name>[a-z]{3})[a-z]{0,6}[,.]?[ -](?<year>\d{4})(?!\d)/i,
+  /(?<!\w)(?<name>[a-z]{3})[a-z]{0,6}\.? (?<day>\d{1,2}),? (?<year>\d{4})(?!\d)/i,
+]
+
+/** Whether a whole date in the text has a day that its month has not. JavaScript reads it as one of the next month. */
+const hasMissingDay = (text: string): boolean =>
+  wholeDates.some((pattern) => {
+    const { year, month, name = '', day }: Partial<Record<string, string>> = pattern.exec(text)?.groups ?? {}
+    if (day === undefined) return false
+    const nth = month === undefined ? months.indexOf(name.toLowerCase()) + 1 : Number(month)
+    const last = new Date(Date.UTC(Number(year), nth, 0)).getUTCDate()
+    const isMonth = nth >= 1 && nth <= 12
+    return isMonth ? Number(day) < 1 || Number(day) > last : month !== undefined
+  })
+
 /** Undefined for a text that is no date: the command of just-bash would print another one. */
 function toTimestamp(text: string): string | undefined {
+  if (hasMissingDay(text)) return undefined
   const moment = parseDate(text)
   if (moment) return `@${Math.floor(moment.getTime() / 1000)}`
   return parseStart(text) || !Number.isNaN(Date.parse(text)) ? text : undefined
