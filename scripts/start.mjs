@@ -39,7 +39,7 @@ async function start(options) {
   await Promise.all([migrateLocally(persistTo), build(options)])
   const server = wranglerDev(argumentsFor(options, persistTo, settings), settings)
   endTogether(server)
-  await startFront(options, watchTargets(server, options.rest))
+  await startFront(options, watchTarget(server, options.rest), { onLost: () => endLost(server) })
   await ready(server, options)
   await announce(address(options.host, options.port), { ...options, key: settings.ADMIN_KEY, model })
 }
@@ -58,15 +58,21 @@ async function prepareBrowser({ CHROME_PATH }) {
 /** Options of wrangler that its own proxy serves. */
 const proxied = /^--(remote|https-|local-protocol|local-upstream|upstream-protocol)/
 
-/** Follows the addresses that the server reports, and returns what lists them. */
-function watchTargets(server, rest) {
-  const targets = {}
+/** Follows the address that the server reports, and returns what tells it. */
+function watchTarget(server, rest) {
+  const wanted = rest.some((argument) => proxied.test(argument)) ? 'DEV_SERVER_READY' : 'RUNTIME_READY'
+  let target
   server.on('message', (message) => {
-    const { event, host, ip, port } = typeof message === 'string' ? JSON.parse(message) : message
-    if (event === 'DEV_SERVER_READY') targets.proxy = { host: ip, port }
-    if (event === 'RUNTIME_READY' && !rest.some((argument) => proxied.test(argument))) targets.runtime = { host, port }
+    const { event, host, ip = host, port } = typeof message === 'string' ? JSON.parse(message) : message
+    if (event === wanted) target = { host: ip, port }
   })
-  return () => [targets.runtime, targets.proxy].filter(Boolean)
+  return () => target
+}
+
+/** wrangler goes on without a runtime that it could not restart. */
+function endLost(server) {
+  console.error('\nThe runtime has not answered for two minutes, so the server ends. Start it again: nothing is lost.')
+  server.kill('SIGKILL')
 }
 
 function argumentsFor({ rest }, persistTo, settings) {

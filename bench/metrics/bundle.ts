@@ -23,6 +23,9 @@ const wrangler = (from: string, ...flags: readonly string[]): void => {
   })
 }
 
+/** Hundreds of parts are smaller. */
+const minShownKib = 20
+
 /** The core in KiB, and the parts that are loaded on demand, as `npm run check` measures them. */
 const sizesOf = (
   from: string,
@@ -30,10 +33,12 @@ const sizesOf = (
   const node = join(repository, 'node_modules/.bin/node')
   const text = execFileSync(node, ['scripts/check-bundle.mjs'], { cwd: from, encoding: 'utf8' })
   const parts = [...text.matchAll(/^(\S+), loaded on demand: (\d+) KiB/gm)]
+    .map(([, name = '', size]) => ({ name, size: Number(size) }))
+    .filter(({ size }) => size >= minShownKib)
   return {
     core: Number(/^core ([\d.]+) KiB/m.exec(text)?.[1] ?? NaN),
     uploadedMb: Number(/^uploaded modules ([\d.]+) MB/m.exec(text)?.[1] ?? NaN),
-    parts: parts.map(([, name, size]) => `${name} ${size}`),
+    parts: parts.toSorted((a, b) => b.size - a.size).map(({ name, size }) => `${name} ${size}`),
   }
 }
 

@@ -42,11 +42,19 @@ async function findAccount(run) {
   const headers = await readLogin()
   run.api = createCloudflare({ headers })
   const wanted = run.options.account ?? run.facts.account ?? (process.env.CLOUDFLARE_ACCOUNT_ID || undefined)
-  const { id, name } = await chooseAccount(run.api, wanted)
+  const { id, name } = await chooseAccount(run.api, wanted).catch(explainLogin)
   run.facts.name = run.options.name ?? run.facts.name ?? run.plain.name
   run.learn({ account: id })
   run.worker = await findWorker(run.api, id, run.facts.name)
   return `${name} (${id})`
+}
+
+function explainLogin(error) {
+  if (error.status !== 401 && error.status !== 403) throw error
+  const refused = `Cloudflare refuses the login (${error.message} [code: ${error.code}]).`
+  throw new Error(`${refused} Run \`npx wrangler login\` again, or check CLOUDFLARE_API_TOKEN and its permissions.`, {
+    cause: error,
+  })
 }
 
 async function readLogin() {

@@ -6,6 +6,7 @@ import { patchJustBash } from './just-bash.mjs'
 import { clientOnly } from './openai.mjs'
 import { limitPdfjs } from './pdfjs.mjs'
 import { root } from './root.mjs'
+import { shareTraits } from './zod.mjs'
 
 const justBash = {
   name: 'just-bash',
@@ -44,5 +45,14 @@ const nodeModules = {
   },
 }
 
+const zod = {
+  name: 'zod',
+  setup: (context) =>
+    context.onLoad({ filter: /zod\/v4\/core\/core\.js$/ }, ({ path }) => ({
+      contents: shareTraits(readFileSync(path, 'utf8')),
+      loader: 'js',
+    })),
+}
+
 /** Plugins of esbuild. */
-export const packagePlugins = [justBash, pdfjs, nodeModules, clientOnly]
+export const packagePlugins = [justBash, pdfjs, nodeModules, clientOnly, zod]

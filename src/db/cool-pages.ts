@@ -67,7 +67,7 @@ export async function coolSlice(
     for (let after: number | undefined = 0; after !== undefined && cooled < pagesPerRun;) {
       const step: CoolStep | undefined = await coolPages(env, id, { before, after }).catch((error: unknown) => {
         // A tenant that is being moved is looked at again in a week, and the others go on.
-        log.warn('history.not_cooled', 'Old text of a tenant stays in its database.', { error, tenantId: id })
+        log.warn('history.not_cooled', 'Old text of a tenant stays in its database.', { error, tenant_id: id })
         return undefined
       })
       cooled += step?.pages ?? 0

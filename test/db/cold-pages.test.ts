@@ -1,7 +1,7 @@
 /** Tests that the text of old pages moves to R2, and comes back wherever a page is read. */
 
 import { env } from 'cloudflare:workers'
-import { beforeAll, expect, it } from 'vitest'
+import { beforeAll, expect, it, vi } from 'vitest'
 import { coolPages, coolSlice } from '#db/cool-pages.ts'
 import { openHistory } from '#db/history.ts'
 import { moveTenant } from '#db/shards/move-tenant.ts'
@@ -78,6 +78,12 @@ it('are moved by the hour of the week that their tenant has, and not by others',
   expect((await bodies(tenant)).some((body) => body.startsWith('cold:'))).toBe(false)
   await coolSlice(cooling, { at: hour * 3_600_000, before: Date.UTC(2020, 0, 1) })
   expect((await bodies(tenant)).some((body) => body.startsWith('cold:'))).toBe(false)
+  const printed = vi.spyOn(console, 'warn').mockImplementation(() => undefined)
+  const broken = { put: () => Promise.reject(new Error('R2 is down')) } as unknown as R2Bucket
+  await coolSlice({ ...cooling, BLOBS: broken }, { at: hour * 3_600_000, before })
+  const lines = printed.mock.calls.map(([line]) => JSON.parse(String(line)) as unknown)
+  printed.mockRestore()
+  expect(lines).toContainEqual(expect.objectContaining({ event: 'history.not_cooled', tenant_id: tenant }))
   await coolSlice(cooling, { at: hour * 3_600_000 + 59, before })
   expect((await bodies(tenant)).every((body) => body.startsWith('cold:'))).toBe(true)
 }, 60_000)

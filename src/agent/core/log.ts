@@ -11,6 +11,11 @@ export type LogFields = {
   readonly tenant_id?: string | undefined
   readonly session_id?: string | undefined
   readonly run_id?: string | undefined
+  /** An id under another name is neither found nor does it choose the redactor. */
+  readonly requestId?: never
+  readonly tenantId?: never
+  readonly sessionId?: never
+  readonly runId?: never
   readonly [name: string]: unknown
 }
 

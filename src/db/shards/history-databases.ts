@@ -69,9 +69,3 @@ export const forgetHistoryDatabase = (tenantId: string): void => void names.dele
 /** The size of a database in bytes, which comes with the answer to every query. */
 export const readBytes = async (db: D1Database): Promise<number> =>
   (await db.prepare('SELECT 1').run()).meta.size_after ?? 0
-
-/** The smallest of `HISTORY_n`, for a new tenant. Null without them. */
-export async function chooseHistoryDatabase(env: Env): Promise<string | null> {
-  const sizes = await Promise.all(listShards(env).map(async ({ name, db }) => ({ name, bytes: await readBytes(db) })))
-  return sizes.toSorted((one, other) => one.bytes - other.bytes)[0]?.name ?? null
-}

@@ -22,6 +22,19 @@ export async function measureDatabases(env: Env): Promise<readonly MeasuredDatab
   )
 }
 
+/** Databases whose sizes differ by less count as equally large. */
+const sizeStepBytes = 64_000_000
+
+/**
+ * The smallest of `HISTORY_n`, for a new tenant; of equally large ones that with the fewest tenants, because tenants who
+ * are created together have no history yet. Null without such databases.
+ */
+export async function chooseHistoryDatabase(env: Env): Promise<string | null> {
+  const [_directory, ...shards] = await measureDatabases(env)
+  const sizeOf = ({ bytes }: MeasuredDatabase) => Math.floor(bytes / sizeStepBytes)
+  return shards.toSorted((a, b) => sizeOf(a) - sizeOf(b) || a.tenants - b.tenants)[0]?.name ?? null
+}
+
 /** One text for each database, as health shows it. */
 export async function describeDatabases(env: Env): Promise<Readonly<Record<string, string>>> {
   const texts = await Promise.all(

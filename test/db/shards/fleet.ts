@@ -5,7 +5,7 @@ import { env } from 'cloudflare:workers'
 import type { Page, SessionRecord } from '#agent/core/history.ts'
 import { noUsage } from '#agent/core/usage.ts'
 import { openHistory } from '#db/history.ts'
-import { chooseHistoryDatabase } from '#db/shards/history-databases.ts'
+import { chooseHistoryDatabase } from '#db/shards/measure-databases.ts'
 import { createTenants } from '#db/tenants.ts'
 
 type TestBindings = Env & {

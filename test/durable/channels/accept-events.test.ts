@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, it } from 'vitest'
-import { countRows, inObject } from '../support/object.ts'
+import { acceptEventsAgain, countRows, inObject, objectOf, refuseEvents } from '../support/object.ts'
 import {
   settleDeliveries,
   bert,
@@ -65,14 +65,10 @@ describe('acceptEvents', () => {
     const chat = await createChat([says('Hello.')])
     const session = await getSessionId(chat)
     const update = createUpdate({ message: createMessage('hi') })
-    // A table of another shape makes the write fail.
-    await inObject(session, (_object, { storage }) => {
-      storage.sql.exec('CREATE TABLE heard (other INTEGER)')
-    })
+    await refuseEvents(objectOf(session))
     expect((await postUpdate(chat, update)).status).toBeGreaterThanOrEqual(500)
     expect(chat.scripted.requests).toEqual([])
-    await inObject(session, (_object, { storage }) => void storage.sql.exec('DROP TABLE heard'))
-    await inObject(session, (_object, state) => state.abort('killed by a test')).catch(() => undefined)
+    await acceptEventsAgain(objectOf(session))
     expect((await postUpdate(chat, update)).status).toBe(200)
     await chat.api.waitForText('Hello.')
     expect(await countRows(session, 'heard')).toBe(1)

@@ -7,7 +7,7 @@ import { getSessionId } from '../../support/chat.ts'
 import { model, type Reply, says, until } from '../../support/scripted-model.ts'
 import { createSlackApi, slackError } from '../../support/slack-api.ts'
 import { applyMigrations, call, newTenant } from '../../worker/client.ts'
-import { objectOf } from '../support/object.ts'
+import { acceptEventsAgain, objectOf, refuseEvents } from '../support/object.ts'
 
 beforeAll(applyMigrations)
 
@@ -132,15 +132,12 @@ describe('a channel with a socket', () => {
   it('leaves an event without acknowledgement that cannot be stored', async () => {
     const { api, link, channel, tenantId } = await createBot([says('One.')])
     const session = objectOf(await getSessionId({ channel }, 'D1'), tenantId)
-    const runSql = (statement: string) =>
-      runInDurableObject(session, (_object, { storage }) => void storage.sql.exec(statement))
-    await runSql('CREATE TABLE heard (other INTEGER)')
+    await refuseEvents(session)
     const socket = await link()
     socket.send(message('1', 'first'))
     await new Promise((resolve) => setTimeout(resolve, 2_500))
     expect(socket.received).toEqual([])
-    await runSql('DROP TABLE heard')
-    await runInDurableObject(session, (_object, state) => state.abort('killed by a test')).catch(() => undefined)
+    await acceptEventsAgain(session)
     socket.send(message('1', 'first'))
     await until(() => api.texts.includes('One.'))
     await until(() => socket.received.length > 0)

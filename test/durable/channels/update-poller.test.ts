@@ -6,7 +6,7 @@ import { createMessage, getSessionId } from '../../support/chat.ts'
 import { model, type Reply, says, until } from '../../support/scripted-model.ts'
 import { createTelegramApi } from '../../support/telegram-api.ts'
 import { adminKey, applyMigrations, call, newTenant } from '../../worker/client.ts'
-import { objectOf } from '../support/object.ts'
+import { acceptEventsAgain, objectOf, refuseEvents } from '../support/object.ts'
 
 beforeAll(applyMigrations)
 
@@ -85,14 +85,11 @@ describe('a channel that asks for messages', () => {
   it('asks again for a message that could not be accepted', async () => {
     const { api, receive, channel, tenantId } = await createBot([says('One.')])
     const session = objectOf(await getSessionId({ channel }), tenantId)
-    const runSql = (statement: string) =>
-      runInDurableObject(session, (_object, { storage }) => void storage.sql.exec(statement))
-    await runSql('CREATE TABLE heard (other INTEGER)')
+    await refuseEvents(session)
     receive('first')
     await until(() => api.callsOf('getUpdates').length > 2)
     expect(api.updates).toHaveLength(1)
-    await runSql('DROP TABLE heard')
-    await runInDurableObject(session, (_object, state) => state.abort('killed by a test')).catch(() => undefined)
+    await acceptEventsAgain(session)
     await api.waitForText('One.')
     await until(() => api.updates.length === 0)
   })

@@ -41,6 +41,19 @@ export async function wipe(sessionId: string): Promise<void> {
   await kill(sessionId)
 }
 
+/** Makes the storage of a session refuse the events of platforms, until `acceptEventsAgain`. */
+export const refuseEvents = (object: DurableObjectStub) =>
+  runInDurableObject(object, (_object, { storage: { sql } }) => {
+    sql.exec('CREATE TABLE heard (key TEXT PRIMARY KEY, at INTEGER NOT NULL, said TEXT) WITHOUT ROWID')
+    sql.exec("CREATE TRIGGER refused BEFORE INSERT ON heard BEGIN SELECT RAISE(ABORT, 'refused by a test'); END")
+  })
+
+/** The object dies, because it remembers the table. */
+export async function acceptEventsAgain(object: DurableObjectStub): Promise<void> {
+  await runInDurableObject(object, (_object, { storage }) => void storage.sql.exec('DROP TABLE heard'))
+  await runInDurableObject(object, (_object, state) => state.abort('killed by a test')).catch(() => undefined)
+}
+
 /** Rows that storage and D1 billed since the object was created. */
 export const billedRows = (sessionId: string) =>
   inObject(sessionId, (object) => (object as SessionDO & { readonly billedRows: () => BilledRows }).billedRows())

@@ -109,6 +109,11 @@ describe('npm run deploy', { timeout: 600_000 }, () => {
     const { code, output } = await deploy()
     expect(code).toBe(1)
     expect(output).toMatch(/This login has no account ffff\. It has:\n {2}01234567/)
+    const refused = await deploy([], { env: { CLOUDFLARE_API_TOKEN: 'another-token' } })
+    expect(refused.code).toBe(1)
+    expect(refused.output).toMatch(
+      /refuses the login \(Authentication error \[code: 10000\]\)\. Run `npx wrangler login`/,
+    )
     expect(api.changes).toEqual([])
   })
 

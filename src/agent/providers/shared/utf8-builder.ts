@@ -5,6 +5,8 @@ const encoder = new TextEncoder()
 const maxBytesPerUnit = 3
 /** Above this length, reserving `maxBytesPerUnit` for each code unit would waste memory. */
 const largeTextChars = 64 * 1024
+/** Small texts double. Large ones grow by an eighth, because an isolate holds those of many sessions at once. */
+const doublingBytes = 64 * 1024
 const maxSpareBytes = 4 * 1024 * 1024
 
 export class Utf8Builder {
@@ -51,9 +53,9 @@ export class Utf8Builder {
   #reserve(byteCount: number): void {
     const needed = this.#length + byteCount
     if (needed <= this.#bytes.length) return
-    // Doubling a request full of images would hold as much again.
-    const spare = Math.min(this.#bytes.length, maxSpareBytes)
-    this.#bytes = enlarge(this.#bytes, Math.max(needed, this.#bytes.length + spare))
+    const size = this.#bytes.length
+    const spare = Math.min(size, Math.max(doublingBytes, size >> 3), maxSpareBytes)
+    this.#bytes = enlarge(this.#bytes, Math.max(needed, size + spare))
   }
 
   /** Returns a copy of all bytes followed by the suffix, which is not appended. */

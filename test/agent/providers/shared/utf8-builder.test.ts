@@ -37,4 +37,12 @@ describe('a text that grows at its end', () => {
     expect(bytes.length).toBe(13_000_000)
     expect(bytes.buffer.byteLength).toBeLessThan(13_100_000)
   })
+
+  it('holds few spare bytes when a short text follows a large one', () => {
+    const builder = new Utf8Builder()
+    builder.append('x'.repeat(400_000))
+    builder.append('y')
+    expect(builder.capacity).toBeLessThan(470_000)
+    expect(builder.finishWith(['z']).buffer.byteLength).toBeLessThan(470_000)
+  })
 })
