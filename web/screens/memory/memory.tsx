@@ -47,12 +47,18 @@ function requireRoom({ chars, limit }: Store, text: string, replaced = ''): void
   if (chars + text.length - replaced.length > limit) throw new Error(say('full'))
 }
 
-const { say } = wordsOf(
+const { say, nameOf } = wordsOf(
   {
+    do_add: 'Add',
+    do_remove: 'Remove',
+    do_replace: 'Replace',
     full: 'There is no room for this. Shorten or delete an entry first.',
     refused: 'This cannot be kept: it is there already, or a part of it looks like an attack.',
   },
   {
+    do_add: 'Hinzufügen',
+    do_remove: 'Entfernen',
+    do_replace: 'Ersetzen',
     full: 'Dafür ist kein Platz. Kürze oder lösche zuerst einen Eintrag.',
     refused: 'Das lässt sich nicht merken: Es ist schon da, oder ein Teil davon sieht nach einem Angriff aus.',
   },
@@ -137,7 +143,7 @@ function Pending({ onDecided }: { readonly onDecided: () => Promise<void> }) {
           <ul>
             {operations.map(({ action, content, old_text: old }, at) => (
               <li key={at} dir="auto">
-                <span class="badge">{action}</span> {old && <del>{old}</del>} {content}
+                <span class="badge">{nameOf('do', action)}</span> {old && <del>{old}</del>} {content}
               </li>
             ))}
           </ul>
