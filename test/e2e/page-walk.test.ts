@@ -36,7 +36,7 @@ const german = new Set(names.map((name) => de[name]))
 /** Texts of the English page that the German one has in no place. */
 const english = new Set(names.map((name) => en[name]).filter((text) => !german.has(text)))
 /** Names of the API that stand for something in the page, and are no words of it. */
-const raw = /^(?:acp|api|agent|batch|bundled|cli|cron|goal|imported|job|process|subagent|user|web|webhook)$/
+const raw = /^(?:acp|api|agent|batch|bundled|cli|cron|imported|job|subagent|user|web|webhook)$/
 
 /** Runs in the page: what people read and what screen readers say, without code and what others have written. */
 const listTexts = `(() => {

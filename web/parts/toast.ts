@@ -2,7 +2,7 @@
 
 import { signal } from '@preact/signals'
 import { ApiError } from '../api/client.ts'
-import { t } from '../words/words.ts'
+import { language, t } from '../words/words.ts'
 
 type Action = { readonly label: string; readonly run: () => void }
 type Toast = { readonly id: number; readonly text: string; readonly isError: boolean; readonly action?: Action }
@@ -35,13 +35,18 @@ export function showError(error: unknown): void {
 }
 
 type ErrorWords = {
-  readonly explainError: (error: ApiError) => string
-  readonly explainFailure: (notice: string) => string
+  readonly explainError: (error: ApiError, language: string) => string
+  readonly explainFailure: (notice: string, language: string) => string
+  readonly explainReason: (reason: string, language: string) => string | undefined
 }
 const errorWords = signal<ErrorWords | undefined>(undefined)
 
 /** Without a network the server's own words are better than none. */
-const asSaid: ErrorWords = { explainError: ({ message }) => message, explainFailure: (text) => text }
+const asSaid: ErrorWords = {
+  explainError: ({ message }) => message,
+  explainFailure: (text) => text,
+  explainReason: (text) => text,
+}
 export const loadErrorWords = async (): Promise<ErrorWords> =>
   (errorWords.value ??= await import('../words/errors.ts').catch(() => asSaid))
 
@@ -50,13 +55,19 @@ export function explain(error: unknown): string {
   if (!(error instanceof ApiError)) return error instanceof Error ? error.message : String(error)
   if (error.code === 'offline') return t('offline')
   if (!errorWords.value) void loadErrorWords()
-  return errorWords.value?.explainError(error) ?? ''
+  return errorWords.value?.explainError(error, language.value) ?? ''
 }
 
 /** Says why a run has failed in the words of the page. */
 export function explainFailure(notice: string): string {
   if (!errorWords.value) void loadErrorWords()
-  return errorWords.value?.explainFailure(notice) ?? ''
+  return errorWords.value?.explainFailure(notice, language.value) ?? ''
+}
+
+/** Says why a call waits for an approval. Undefined: its own words are all that there is. */
+export function explainReason(reason: string): string | undefined {
+  if (!errorWords.value) void loadErrorWords()
+  return errorWords.value?.explainReason(reason, language.value)
 }
 
 /** Says a sentence politely to screen readers. */

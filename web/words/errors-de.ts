@@ -159,6 +159,21 @@ export const germanErrors: Readonly<Record<string, string>> = {
   'Unknown field: {1}.': 'Dieses Feld gibt es nicht: {1}.',
   'Uploads need the binding BLOBS.': 'Zum Hochladen fehlt dieser Installation die Bindung BLOBS.',
   '`from` must be before `to`.': 'Der Anfang muss vor dem Ende liegen.',
+  '"{1}" is no schedule. Write 30m, 2h or 1d (once, after this time), every 30m, a cron expression such as "0 9 * * 1-5", or a time such as 2026-12-01T09:00.':
+    '„{1}“ ist kein Zeitplan. Schreibe 30m, 2h oder 1d (einmal, nach dieser Zeit), every 30m, einen Cron-Ausdruck wie „0 9 * * 1-5“ oder eine Zeit wie 2026-12-01T09:00.',
+  'The schedule is empty or too long. Write 30m, 2h or 1d (once, after this time), every 30m, a cron expression such as "0 9 * * 1-5", or a time such as 2026-12-01T09:00.':
+    'Der Zeitplan ist leer oder zu lang. Schreibe 30m, 2h oder 1d (einmal, nach dieser Zeit), every 30m, einen Cron-Ausdruck wie „0 9 * * 1-5“ oder eine Zeit wie 2026-12-01T09:00.',
+  '{1} Write 30m, 2h or 1d (once, after this time), every 30m, a cron expression such as "0 9 * * 1-5", or a time such as 2026-12-01T09:00.':
+    'Diesen Zeitplan gibt es nicht. Schreibe 30m, 2h oder 1d (einmal, nach dieser Zeit), every 30m, einen Cron-Ausdruck wie „0 9 * * 1-5“ oder eine Zeit wie 2026-12-01T09:00.',
+  '"{1}" is no unit of time: use m, h, d or w. The smallest is a minute.':
+    '„{1}“ ist keine Zeiteinheit: Nimm m, h, d oder w. Die kleinste ist eine Minute.',
+  'Use a time from one minute to 3650 days.': 'Nimm eine Zeit von einer Minute bis zu 3650 Tagen.',
+  'There is no such date or time of day.': 'Diesen Tag oder diese Uhrzeit gibt es nicht.',
+  '"{1}" is no offset from UTC, such as +02:00.': '„{1}“ ist kein Abstand zu UTC wie +02:00.',
+  'This time is over. Use a time in the future.': 'Diese Zeit ist vorbei. Nimm eine in der Zukunft.',
+  'This time is more than 3650 days away.': 'Diese Zeit ist mehr als 3650 Tage entfernt.',
+  '"{1}" is no IANA time zone, such as Europe/Berlin.': '„{1}“ ist keine Zeitzone wie Europe/Berlin.',
+  'This schedule never comes due: there is no such day.': 'Dieser Zeitplan wird nie fällig: Den Tag gibt es nicht.',
 }
 
 /** Why a run has failed, by the words of the notice in its answer. */
@@ -212,4 +227,131 @@ export const germanFailures: Readonly<Record<string, string>> = {
     'das Modell kann seine Antworten nicht stückweise senden',
   'the model cannot see images': 'das Modell kann keine Bilder sehen',
   'the provider kept failing': 'beim Anbieter ist immer wieder etwas fehlgeschlagen',
+}
+
+/** Why a call waits for an approval, by the words of the policy. The first that fits counts. */
+export const germanReasons: Readonly<Record<string, string>> = {
+  'The redirection would write to {1}, a path that is only known at run time':
+    'Die Umleitung würde nach {1} schreiben: Wohin, zeigt sich erst beim Ausführen',
+  '{1} is set to {2}, which may change what programs do':
+    '{1} wird auf {2} gesetzt, und das kann ändern, was Programme tun',
+  '{1} publishes commits': '{1} veröffentlicht Commits',
+  '{1} may lose stashed changes': '{1} kann beiseitegelegte Änderungen verlieren',
+  '{1} rewrites history': '{1} schreibt die Geschichte um',
+  '{1} runs commands': '{1} führt Befehle aus',
+  '{1} starts another program': '{1} startet ein anderes Programm',
+  '{1} would clone into {2}, outside the workspace': '{1} würde nach {2} klonen, außerhalb des Arbeitsbereichs',
+  '{1} would change the rights of {2} and everything in it': '{1} würde die Rechte von {2} und allem darin ändern',
+  '{1} reads and can change the memory of another program':
+    '{1} liest den Speicher eines anderen Programms und kann ihn ändern',
+  'history changes the list of earlier commands': 'history ändert die Liste früherer Befehle',
+  'The redirection would write to {1}, outside the workspace':
+    'Die Umleitung würde nach {1} schreiben, außerhalb des Arbeitsbereichs',
+  'The redirection would write to {1}, which other programs run or trust':
+    'Die Umleitung würde nach {1} schreiben, das andere Programme ausführen oder dem sie vertrauen',
+  'The redirection reads {1}, which may hold secrets': 'Die Umleitung liest {1}, worin Geheimnisse stehen können',
+  '{1} would write {2}, outside the workspace': '{1} würde {2} schreiben, außerhalb des Arbeitsbereichs',
+  '{1} would write {2}, which other programs run or trust':
+    '{1} würde {2} schreiben, das andere Programme ausführen oder dem sie vertrauen',
+  '{1} would change {2}, outside the workspace': '{1} würde {2} ändern, außerhalb des Arbeitsbereichs',
+  '{1} would change {2}, which other programs run or trust':
+    '{1} würde {2} ändern, das andere Programme ausführen oder dem sie vertrauen',
+  '{1} would move {2}, outside the workspace': '{1} würde {2} verschieben, außerhalb des Arbeitsbereichs',
+  '{1} would remove {2}, outside the workspace': '{1} würde {2} entfernen, außerhalb des Arbeitsbereichs',
+  '{1} would unpack into {2}, outside the workspace': '{1} würde nach {2} auspacken, außerhalb des Arbeitsbereichs',
+  '{1} would lead to {2}, outside the workspace': '{1} würde nach {2} führen, außerhalb des Arbeitsbereichs',
+  '{1} would lead to {2}, which other programs run or trust':
+    '{1} würde nach {2} führen, das andere Programme ausführen oder dem sie vertrauen',
+  '{1} reads {2}, which may hold secrets': '{1} liest {2}, worin Geheimnisse stehen können',
+  '{1} sends data': '{1} sendet Daten',
+  '{1} runs with the rights of another user': '{1} läuft mit den Rechten eines anderen Benutzers',
+  '{1} runs shell code that is only known at run time: {2}':
+    '{1} führt Shell-Code aus, der sich erst beim Ausführen zeigt: {2}',
+  '{1} runs shell code that is only known at run time': '{1} führt Shell-Code aus, der sich erst beim Ausführen zeigt',
+  '{1} starts a program that is only known at run time': '{1} startet ein Programm, das sich erst beim Ausführen zeigt',
+  '{1} is run, and has just been written with something that cannot be judged':
+    '{1} wird ausgeführt, und ist gerade mit etwas geschrieben worden, das sich nicht beurteilen lässt',
+  '{1} runs what this command has just written': '{1} führt aus, was dieser Befehl gerade geschrieben hat',
+  '{1} may run what this command has just written': '{1} kann ausführen, was dieser Befehl gerade geschrieben hat',
+  'rm would remove {1} and everything in it': 'rm würde {1} und alles darin entfernen',
+  '{1} would remove {2}: the files are only known at run time':
+    '{1} würde {2} entfernen: Welche Dateien das sind, zeigt sich erst beim Ausführen',
+  'find would remove what it finds': 'find würde entfernen, was es findet',
+  'find would start {1} for what it finds': 'find würde {1} für alles starten, was es findet',
+  'xargs is given {1}': 'xargs bekommt {1}',
+  'tar would reach another machine for {1}': 'tar würde für {1} einen anderen Rechner erreichen',
+  'sed could write files or start programs with {1}': 'sed könnte mit {1} Dateien schreiben oder Programme starten',
+  'awk could write files or start programs with {1}': 'awk könnte mit {1} Dateien schreiben oder Programme starten',
+  'python -m {1} is not on the list': 'python -m {1} steht nicht auf der Liste',
+  'openssl {1} may read keys, write files or open connections':
+    'openssl {1} kann Schlüssel lesen, Dateien schreiben oder Verbindungen öffnen',
+  'kill would end {1}': 'kill würde {1} beenden',
+  'git is given the setting {1}': 'git bekommt die Einstellung {1}',
+  'git config changes {1}': 'git config ändert {1}',
+  'git checkout {1} may discard changes': 'git checkout {1} kann Änderungen verwerfen',
+  'git restore would discard changes': 'git restore würde Änderungen verwerfen',
+  'git clean would delete files that are not tracked': 'git clean würde Dateien löschen, die git nicht kennt',
+  'git works in a directory that is only known at run time':
+    'git arbeitet in einem Ordner, der sich erst beim Ausführen zeigt',
+  'curl is given {1}, which reads or writes a file': 'curl bekommt {1} und liest oder schreibt damit eine Datei',
+  'chmod {1} lets others write, or run it with other rights':
+    'chmod {1} lässt andere schreiben, oder es mit anderen Rechten ausführen',
+  'alias changes what {1} does': 'alias ändert, was {1} tut',
+  '{1} runs outside the workspace': '{1} läuft außerhalb des Arbeitsbereichs',
+  '{1} works outside the workspace': '{1} arbeitet außerhalb des Arbeitsbereichs',
+  '{1} runs code of the project, which may use the network':
+    '{1} führt Code des Projekts aus, der das Netz benutzen kann',
+  '{1} runs code of the project on a machine that is not disposable':
+    '{1} führt Code des Projekts auf einem Rechner aus, der nicht zum Wegwerfen ist',
+  '{1} may destroy data or publish something': '{1} kann Daten zerstören oder etwas veröffentlichen',
+  '{1} is not on the list of commands that run without approval':
+    '{1} steht nicht auf der Liste der Befehle, die ohne Freigabe laufen',
+  '{1} is not on the list of programs that run without approval':
+    '{1} steht nicht auf der Liste der Programme, die ohne Freigabe laufen',
+  '{1} starts something that is only known at run time': '{1} startet etwas, das sich erst beim Ausführen zeigt',
+  '{1} is read as shell code': '{1} wird als Shell-Code gelesen',
+  '{1} may run settings that this command has just fetched':
+    '{1} kann Einstellungen ausführen, die dieser Befehl gerade geholt hat',
+  '{1} runs commands for others, later, or elsewhere': '{1} führt Befehle für andere, später oder anderswo aus',
+  '{1} runs code from the command line: {2}': '{1} führt Code aus der Befehlszeile aus: {2}',
+  '{1} runs {2}, outside the workspace': '{1} führt {2} aus, außerhalb des Arbeitsbereichs',
+  '{1} runs {2}, a file outside the workspace': '{1} führt {2} aus, eine Datei außerhalb des Arbeitsbereichs',
+  '{1} is given code': '{1} bekommt Code',
+  '{1} -C runs a command': '{1} -C führt einen Befehl aus',
+  '{1} would start a program or overwrite branches': '{1} würde ein Programm starten oder Zweige überschreiben',
+  '{1} would start {2}': '{1} würde {2} starten',
+  '{1} would run {2}': '{1} würde {2} ausführen',
+  '{1} would let a container write to {2}': '{1} würde einen Container nach {2} schreiben lassen',
+  '{1} uses the network': '{1} benutzt das Netz',
+  '{1} unpacks files that other programs may run': '{1} packt Dateien aus, die andere Programme ausführen können',
+  '{1} runs what a command prints': '{1} führt aus, was ein Befehl ausgibt',
+  '{1} runs its input': '{1} führt seine Eingabe aus',
+  '{1} runs commands of its own': '{1} führt eigene Befehle aus',
+  '{1} runs a command line': '{1} führt eine Befehlszeile aus',
+  '{1} reads its input as code': '{1} liest seine Eingabe als Code',
+  '{1} opens an address that is only known at run time': '{1} öffnet eine Adresse, die sich erst beim Ausführen zeigt',
+  '{1} opens a connection to {2}': '{1} öffnet eine Verbindung zu {2}',
+  '{1} opens {2}, which may give out keys': '{1} öffnet {2}, und das kann Schlüssel verraten',
+  '{1} opens {2}': '{1} öffnet {2}',
+  '{1} may load a file that has just been written': '{1} kann eine Datei laden, die gerade geschrieben wurde',
+  '{1} is given {2}, outside the workspace': '{1} bekommt {2}, außerhalb des Arbeitsbereichs',
+  '{1} is given {2}, which is not on the list of harmless options':
+    '{1} bekommt {2}, das nicht auf der Liste harmloser Optionen steht',
+  '{1} is given {2}': '{1} bekommt {2}',
+  'umask lets others write to new files': 'umask lässt andere in neue Dateien schreiben',
+  'set -a passes all variables to programs': 'set -a gibt alle Variablen an Programme weiter',
+  'rsync copies to or from another machine': 'rsync kopiert zu oder von einem anderen Rechner',
+  'printenv shows variables, secrets among them': 'printenv zeigt Variablen, auch Geheimnisse',
+  'it runs code in the page, with the logins of the page': 'es führt Code in der Seite aus, mit deren Anmeldungen',
+  'it commands the browser directly, with the logins of the page':
+    'es steuert den Browser direkt, mit den Anmeldungen der Seite',
+  'it runs a Python program on the host of the session': 'es führt ein Python-Programm auf dem Rechner der Sitzung aus',
+  'it changes the home': 'es ändert etwas im Zuhause',
+  'it changes what the account plays or keeps': 'es ändert, was das Konto spielt oder behält',
+  'The job runs this script at its times without asking again.':
+    'Der Auftrag führt dieses Skript zu seinen Zeiten aus, ohne noch einmal zu fragen.',
+  'The job sends its results to {1} without asking again.':
+    'Der Auftrag sendet seine Ergebnisse an {1}, ohne noch einmal zu fragen.',
+  'Restores {1} to the checkpoint "{2}"; later changes by the agent are lost.':
+    'Setzt {1} auf den Stand „{2}“ zurück; spätere Änderungen des Agenten gehen verloren.',
 }

@@ -1,38 +1,35 @@
 /** Says what has failed, by the code of the API, and in German also by its sentence. It is loaded with the first error. */
 
-import { germanErrors, germanFailures } from './errors-de.ts'
-import { language, wordsOf } from './words.ts'
+import { germanErrors, germanFailures, germanReasons } from './errors-de.ts'
 
-/** Codes whose sentences are for clients of the API, or too general, have words in both languages. */
-const { nameOf } = wordsOf(
-  {
-    code_body_too_large: 'It is too large.',
-    code_insufficient_scope: 'Your key may not do this.',
-    code_internal_error: 'Something went wrong on the server. Try again.',
-    code_invalid_api_key: 'You are signed out. Sign in again.',
-    code_invalid_json: 'The text is not valid JSON.',
-    code_limit_exceeded: 'A limit is reached.',
-    code_loop_detected: 'An agent may not use its own page.',
-    code_method_not_allowed: 'The server does not know this. Reload the page.',
-    code_not_found: 'It does not exist any more, or your key may not see it.',
-    code_unknown: 'The server did not answer as expected. Try again.',
-  },
-  {
-    code_body_too_large: 'Das ist zu groß.',
-    code_insufficient_scope: 'Dein Schlüssel darf das nicht.',
-    code_internal_error: 'Auf dem Server ist etwas schiefgegangen. Versuche es noch einmal.',
-    code_invalid_api_key: 'Du bist abgemeldet. Melde dich wieder an.',
-    code_invalid_json: 'Der Text ist kein gültiges JSON.',
-    code_limit_exceeded: 'Eine Grenze ist erreicht.',
-    code_loop_detected: 'Ein Agent darf seine eigene Seite nicht benutzen.',
-    code_method_not_allowed: 'Der Server kennt das nicht. Lade die Seite neu.',
-    code_not_found: 'Das gibt es nicht mehr, oder dein Schlüssel darf es nicht sehen.',
-    code_unknown: 'Der Server hat nicht wie erwartet geantwortet. Versuche es noch einmal.',
-  },
+/** Codes whose sentences are for clients of the API, or too general. */
+const english = new Map(
+  Object.entries({
+    body_too_large: 'It is too large.',
+    insufficient_scope: 'Your key may not do this.',
+    internal_error: 'Something went wrong on the server. Try again.',
+    invalid_api_key: 'You are signed out. Sign in again.',
+    invalid_json: 'The text is not valid JSON.',
+    limit_exceeded: 'A limit is reached.',
+    loop_detected: 'An agent may not use its own page.',
+    method_not_allowed: 'The server does not know this. Reload the page.',
+    not_found: 'It does not exist any more, or your key may not see it.',
+    unknown: 'The server did not answer as expected. Try again.',
+  }),
 )
 
-/** What a code says in German when its sentence has no translation. */
+/** What a code says in German when its sentence has no translation. The API may have newer ones: `unknown`. */
 const germanCodes: Readonly<Record<string, string>> = {
+  body_too_large: 'Das ist zu groß.',
+  insufficient_scope: 'Dein Schlüssel darf das nicht.',
+  internal_error: 'Auf dem Server ist etwas schiefgegangen. Versuche es noch einmal.',
+  invalid_api_key: 'Du bist abgemeldet. Melde dich wieder an.',
+  invalid_json: 'Der Text ist kein gültiges JSON.',
+  limit_exceeded: 'Eine Grenze ist erreicht.',
+  loop_detected: 'Ein Agent darf seine eigene Seite nicht benutzen.',
+  method_not_allowed: 'Der Server kennt das nicht. Lade die Seite neu.',
+  not_found: 'Das gibt es nicht mehr, oder dein Schlüssel darf es nicht sehen.',
+  unknown: 'Der Server hat nicht wie erwartet geantwortet. Versuche es noch einmal.',
   blocked_url: 'Diese Adresse darf nicht verwendet werden.',
   conflict: 'Das geht gerade nicht: Es hat sich inzwischen geändert. Lade neu und versuche es noch einmal.',
   context_length_exceeded: 'Das Gespräch ist zu lang für das Modell.',
@@ -57,16 +54,17 @@ const germanCodes: Readonly<Record<string, string>> = {
 }
 const german = new Map(Object.entries(germanCodes))
 
+const translate = createTranslator(germanErrors)
+const translateReason = createTranslator(germanReasons)
+
 type Refusal = { readonly code: string; readonly message: string; readonly param: string | null }
 
-export function explainError({ code, message, param }: Refusal): string {
-  const named = nameOf('code', code)
-  const known = named === code ? undefined : named
+export function explainError({ code, message, param }: Refusal, language: string): string {
   const name = param ? ` (${param})` : ''
-  if (language.value !== 'de') return `${known ?? message}${name}`
+  if (language !== 'de') return `${english.get(code) ?? message}${name}`
   const sentence = translate(message)
   if (sentence !== undefined) return sentence
-  return `${known ?? german.get(code) ?? nameOf('code', 'unknown')}${nearestOf(message)}${name}`
+  return `${german.get(code) ?? germanCodes['unknown']}${nearestOf(message)}${name}`
 }
 
 /** The nearest names of a model that is unknown. */
@@ -75,20 +73,21 @@ const nearestOf = (message: string): string => {
   return names === undefined ? '' : ` Meinst du ${names}?`
 }
 
-const exact = new Map(Object.entries(germanErrors).filter(([english]) => !english.includes('{1}')))
-const templates = Object.entries(germanErrors)
-  .filter(([english]) => english.includes('{1}'))
-  .map(([english, text]) => ({ parts: english.split(/\{\d\}/), text }))
-
-/** The sentence in German. Undefined for one that is not known. */
-function translate(message: string): string | undefined {
-  const known = exact.get(message)
-  if (known !== undefined) return known
-  for (const { parts, text } of templates) {
-    const values = match(message, parts)
-    if (values) return text.replace(/\{(\d)\}/g, (_, at: string) => values[Number(at) - 1] ?? '')
+/** Translates sentences by their templates, in their order. Undefined for one that is not known. */
+function createTranslator(table: Readonly<Record<string, string>>): (sentence: string) => string | undefined {
+  const exact = new Map(Object.entries(table))
+  const templates = [...exact]
+    .filter(([from]) => from.includes('{1}'))
+    .map(([from, text]) => ({ parts: from.split(/\{\d\}/), text }))
+  return (sentence) => {
+    const known = exact.get(sentence)
+    if (known !== undefined) return known
+    for (const { parts, text } of templates) {
+      const values = match(sentence, parts)
+      if (values) return text.replace(/\{(\d)\}/g, (_, at: string) => values[Number(at) - 1] ?? '')
+    }
+    return undefined
   }
-  return undefined
 }
 
 /** The texts between the parts of a sentence, which stand in it in this order. */
@@ -108,12 +107,16 @@ function match(message: string, parts: readonly string[]): readonly string[] | u
 }
 
 /** Says a notice of a failed run in the language of the page: what happened, and the words of the provider. */
-export function explainFailure(notice: string): string {
+export function explainFailure(notice: string, language: string): string {
   const [reason] = Object.keys(germanFailures)
     .filter((one) => notice.startsWith(one))
     .toSorted((one, other) => other.length - one.length)
-  if (language.value !== 'de' || reason === undefined) return `I could not finish this: ${notice}`
+  if (language !== 'de' || reason === undefined) return `I could not finish this: ${notice}`
   const rest = notice.slice(reason.length)
   const detail = rest.startsWith(' (') ? rest.slice(0, rest.indexOf(').') + 1) : ''
   return `Das konnte ich nicht beenden: ${germanFailures[reason]}${detail}. Vom Gespräch ist nichts verloren; du kannst es noch einmal versuchen.`
 }
+
+/** Says why a call waits. Undefined: only in the words that it has, because others may have written them. */
+export const explainReason = (reason: string, language: string): string | undefined =>
+  language === 'de' ? translateReason(reason) : reason
