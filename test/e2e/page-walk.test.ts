@@ -56,9 +56,18 @@ const listSmall = `[...document.querySelectorAll('main :is(button, .button, sele
   .filter((one) => one.checkVisibility() && one.getBoundingClientRect().height < 43.5)
   .map((one) => one.outerHTML.slice(0, 120))`
 
-/** Fields that reach beyond their form: the screen hides them behind its edge, and has no width to scroll. */
-const listOutside = `[...document.querySelectorAll('main form :is(input, select, textarea)')]
-  .filter((one) => one.checkVisibility() && one.getBoundingClientRect().right > one.form.getBoundingClientRect().right + 1)
+/**
+ * Fields that reach beyond their form, controls that reach beyond the screen, and badges that do not show their word: the
+ * screen hides them behind its edge, and has no width to scroll.
+ */
+const listOutside = `[
+  ...[...document.querySelectorAll('main form :is(input, select, textarea)')]
+    .filter((one) => one.getBoundingClientRect().right > one.form.getBoundingClientRect().right + 1),
+  ...[...document.querySelectorAll('main :is(a, button, input, select, textarea, summary)')]
+    .filter((one) => !one.closest('.table, pre, .unseen') && one.getBoundingClientRect().right > innerWidth + 1),
+  ...[...document.querySelectorAll('.subagent .badge')].filter((one) => one.scrollWidth > one.clientWidth + 1),
+]
+  .filter((one) => one.checkVisibility())
   .map((one) => one.outerHTML.slice(0, 120))`
 
 const wide = `${'x'.repeat(300)}\n\n\`\`\`\n${'y'.repeat(300)}\n\`\`\`\n\n|${'a|'.repeat(40)}\n|${'-|'.repeat(40)}\n|${'b|'.repeat(40)}`
