@@ -47,7 +47,7 @@ const asSaid: ErrorWords = {
   explainFailure: (text) => text,
   explainReason: (text) => text,
 }
-export const loadErrorWords = async (): Promise<ErrorWords> =>
+const loadErrorWords = async (): Promise<ErrorWords> =>
   (errorWords.value ??= await import('../words/errors.ts').catch(() => asSaid))
 
 /** Puts what the API says to its clients into the words of the page. Empty for a moment while these are loaded. */
@@ -56,6 +56,12 @@ export function explain(error: unknown): string {
   if (error.code === 'offline') return t('offline')
   if (!errorWords.value) void loadErrorWords()
   return errorWords.value?.explainError(error, language.value) ?? ''
+}
+
+/** The same for a text that is built once. */
+export async function explainNow(error: unknown): Promise<string> {
+  await loadErrorWords()
+  return explain(error)
 }
 
 /** Says why a run has failed in the words of the page. */

@@ -41,8 +41,7 @@ export function ArtifactPanel({ file }: { readonly file: Opened }) {
     void content.reload()
     void versions.reload()
   })
-  const panel = useModal(isFull)
-  useEffect(() => () => closeLeft(file), [])
+  const panel = useModal(isFull, file)
   return (
     <aside
       ref={panel}
@@ -114,9 +113,12 @@ function closeLeft(file: Opened): void {
 }
 
 /** Takes the focus. Where it covers the page, the rest of the page takes none. */
-function useModal(isFull: boolean) {
+function useModal(isFull: boolean, file: Opened) {
   const panel = useRef<HTMLElement>(null)
-  useEffect(() => panel.current?.querySelector('h2')?.focus(), [])
+  useEffect(() => {
+    panel.current?.querySelector('h2')?.focus()
+    return () => closeLeft(file)
+  }, [])
   useEffect(() => {
     const narrow = matchMedia(covers)
     const covered = [...document.querySelectorAll<HTMLElement>('.skip, .top, .side, .chat')]
