@@ -47,6 +47,7 @@ const fields = {
     .max(40)
     .nullable()
     .describe('The language of calls, like de-DE. null: the default of the carrier.'),
+  project: z.string().min(1).max(100).nullable().describe('The project that the chats belong to. null: none.'),
   voice: z
     .string()
     .trim()
@@ -139,6 +140,7 @@ export const channelSettings = z.strictObject({
   domain: fields.domain.default(null),
   greeting: fields.greeting.default(null),
   language: fields.language.default(null),
+  project: fields.project.default(null),
   voice: fields.voice.default(null),
   chats_of: fields.chats_of.default(null),
   allow_users: fields.allow_users.default([]),

@@ -9,7 +9,8 @@ import { type JobChange, jobChangeSchema, jobFields } from '#agent/schedule/job/
 import { defineTool } from './define-tool.ts'
 import { fail } from './tool-result.ts'
 
-const { schedule, ...fields } = jobFields
+// A job of a conversation belongs to its project.
+const { schedule, project_id: _project, ...fields } = jobFields
 
 const input = z.object({
   action: z.enum(['create', 'list', 'update', 'pause', 'resume', 'run', 'remove']),

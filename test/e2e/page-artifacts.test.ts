@@ -188,6 +188,13 @@ describe.skipIf(chromium === undefined)('what the agent has made', () => {
     await view('der Text', '.markdown li')
     await page.keyboard.press('Escape')
     await expect.poll(() => page.evaluate('document.activeElement.textContent')).toContain('der Text')
+    // A file that covers the chat is not there after another screen.
+    await view('der Text', '.markdown li')
+    await page.evaluate("location.hash = '#/inbox'")
+    await page.locator('.screen').waitFor()
+    await page.evaluate(`location.hash = '#/chat/${id}'`)
+    await page.locator('.block.text').last().waitFor()
+    expect(await panel.count()).toBe(0)
     expect(errors).toEqual([])
   })
 })

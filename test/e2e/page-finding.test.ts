@@ -38,6 +38,10 @@ const projectWords = {
     everybody: 'Everybody with a key',
     newChat: 'New chat',
     project: 'Project',
+    schedule: 'Schedule',
+    prompt: 'Prompt',
+    newJob: 'New job',
+    addChannel: 'Give it to a channel',
   },
   'de-DE': {
     name: 'Name',
@@ -51,6 +55,10 @@ const projectWords = {
     everybody: 'Alle mit einem Schlüssel',
     newChat: 'Neuer Chat',
     project: 'Projekt',
+    schedule: 'Zeitplan',
+    prompt: 'Aufgabe',
+    newJob: 'Neuer Auftrag',
+    addChannel: 'Einem Kanal geben',
   },
 } as const
 
@@ -130,6 +138,8 @@ describe.skipIf(chromium === undefined)('a session', () => {
       const say = projectWords[locale]
       const tenant = (await newTenant(owner)).client
       const errors: string[] = []
+      const secrets = { bot_token: '4711:abcdefghijklmnop' }
+      await tenant.post('/api/channels', { platform: 'telegram', name: 'Ours', secrets })
       const page = await openPage(browser, tenant, { locale, width, errors })
       await openScreen(page, 'projects')
       await page.getByLabel(say.name).fill('Family trips')
@@ -141,9 +151,19 @@ describe.skipIf(chromium === undefined)('a session', () => {
         .setInputFiles([{ name: 'budget.csv', mimeType: 'text/csv', buffer: Buffer.from('hotel,120') }])
       await page.locator('li', { hasText: 'budget.csv' }).waitFor()
       await page.getByRole('combobox', { name: say.addMember }).selectOption('role *')
-      await page.getByRole('button', { name: say.add, exact: true }).click()
+      await page.getByRole('button', { name: say.add, exact: true }).last().click()
       await page.locator('li', { hasText: say.everybody }).waitFor()
       await audit(page)
+      expect(await fits(page)).toBe(true)
+      await page.getByLabel(say.schedule, { exact: false }).fill('every 9h')
+      await page.getByLabel(say.prompt, { exact: true }).fill('What has become cheaper?')
+      await page.getByRole('form', { name: say.newJob }).getByRole('button', { name: say.add, exact: true }).click()
+      await page.locator('a', { hasText: 'What has become cheaper?' }).waitFor()
+      await page.getByRole('combobox', { name: say.addChannel }).selectOption({ label: 'Ours' })
+      await page.locator('li', { hasText: 'Telegram' }).waitFor()
+      const [{ settings }] = (await tenant.get('/api/channels')).json.data
+      const [job] = (await tenant.get(`/api/jobs?project=${settings.project}`)).json.data
+      expect(job).toMatchObject({ prompt: 'What has become cheaper?' })
       expect(await fits(page)).toBe(true)
       await page.getByRole('button', { name: say.newChat }).click()
       expect(await page.getByRole('combobox', { name: say.project, exact: true }).inputValue()).toMatch(/^proj_/)

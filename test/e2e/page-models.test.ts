@@ -61,6 +61,8 @@ describe.skipIf(chromium === undefined)('models', () => {
       await rows.filter({ hasText: 'openai/blind' }).filter({ hasText: unknown }).waitFor()
       const [box] = await readBoxes(dialog)
       expect([box.x >= 0, box.x + box.width <= width]).toEqual([true, true])
+      const controls = await readBoxes(...(await dialog.locator(':is(button, input):visible').all()))
+      expect(controls.filter((one) => one.x + one.width > box.x + box.width)).toEqual([])
       await audit(page)
       await dialog.getByRole('button', { name: sees, exact: true }).click()
       await rows.filter({ hasText: 'openai/blind' }).waitFor({ state: 'detached' })

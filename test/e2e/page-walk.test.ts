@@ -10,6 +10,7 @@ import { join } from 'node:path'
 import { type ScreenName, screenNames } from '../../web/model/screen-names.ts'
 import { de } from '../../web/words/de.ts'
 import { en } from '../../web/words/en.ts'
+import { english as common } from '../support/english.ts'
 import { firstRows, isLong } from '../support/long.ts'
 import { type Browser, chromium, launchBrowser } from './support/chromium.ts'
 import { type Client, eventually, newTenant } from './support/client.ts'
@@ -34,8 +35,8 @@ const names = Object.keys(en) as readonly (keyof typeof en)[]
 const german = new Set(names.map((name) => de[name]))
 /** Texts of the English page that the German one has in no place. */
 const english = new Set(names.map((name) => en[name]).filter((text) => !german.has(text)))
-/** Words of every English sentence, which are none of German. */
-const common = /\b(?:the|and|with|your|which|when|from|this|that|are|has|does|not)\b/i
+/** Names of the API that stand for something in the page, and are no words of it. */
+const raw = /^(?:acp|api|agent|batch|bundled|cli|cron|imported|job|subagent|user|web|webhook)$/
 
 /** Runs in the page: what people read and what screen readers say, without code and what others have written. */
 const listTexts = `(() => {
@@ -55,9 +56,18 @@ const listSmall = `[...document.querySelectorAll('main :is(button, .button, sele
   .filter((one) => one.checkVisibility() && one.getBoundingClientRect().height < 43.5)
   .map((one) => one.outerHTML.slice(0, 120))`
 
-/** Fields that reach beyond their form: the screen hides them behind its edge, and has no width to scroll. */
-const listOutside = `[...document.querySelectorAll('main form :is(input, select, textarea)')]
-  .filter((one) => one.checkVisibility() && one.getBoundingClientRect().right > one.form.getBoundingClientRect().right + 1)
+/**
+ * Fields that reach beyond their form, controls that reach beyond the screen, and badges that do not show their word: the
+ * screen hides them behind its edge, and has no width to scroll.
+ */
+const listOutside = `[
+  ...[...document.querySelectorAll('main form :is(input, select, textarea)')]
+    .filter((one) => one.getBoundingClientRect().right > one.form.getBoundingClientRect().right + 1),
+  ...[...document.querySelectorAll('main :is(a, button, input, select, textarea, summary)')]
+    .filter((one) => !one.closest('.table, pre, .unseen') && one.getBoundingClientRect().right > innerWidth + 1),
+  ...[...document.querySelectorAll('.subagent .badge')].filter((one) => one.scrollWidth > one.clientWidth + 1),
+]
+  .filter((one) => one.checkVisibility())
   .map((one) => one.outerHTML.slice(0, 120))`
 
 const wide = `${'x'.repeat(300)}\n\n\`\`\`\n${'y'.repeat(300)}\n\`\`\`\n\n|${'a|'.repeat(40)}\n|${'-|'.repeat(40)}\n|${'b|'.repeat(40)}`
@@ -139,7 +149,7 @@ describe.skipIf(chromium === undefined)('every screen of the page', () => {
 
   const look = async (page: Page, { locale, theme, width }: Look): Promise<object | undefined> => {
     const texts = locale === 'de-DE' ? ((await page.evaluate(listTexts)) as readonly string[]) : []
-    const foreign = texts.filter((text) => english.has(text) || common.test(text))
+    const foreign = texts.filter((text) => english.has(text) || common.test(text) || raw.test(text))
     const small = width < 500 ? ((await page.evaluate(listSmall)) as readonly string[]) : []
     const violations = await findViolations(page, { theme })
     const outside = (await page.evaluate(listOutside)) as readonly string[]

@@ -1,6 +1,8 @@
 /** Tests in Chromium that settings are changed under names that people know. page-walk.test.ts finds English in the German page. */
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { english } from '../support/english.ts'
+import { errorCodes } from '../support/error-codes.ts'
 import { type Browser, chromium, launchBrowser } from './support/chromium.ts'
 import { type Client, newTenant } from './support/client.ts'
 import { owner } from './support/here.ts'
@@ -37,6 +39,29 @@ describe.skipIf(chromium === undefined)('the German page', () => {
     await page.getByRole('searchbox', { name: 'Suchen' }).last().fill('gedächtnisdienst')
     await page.getByLabel(/^Gedächtnisdienst/).waitFor()
     expect(await page.getByLabel(/^Zeitzone/).count()).toBe(0)
+    await page.context().close()
+  })
+
+  it('says every error of the API in German', async () => {
+    const page = await openPage(browser, client, { locale: 'de-DE', width: 360, errors: [] })
+    let code: string = errorCodes[0] ?? ''
+    // 401 signs out.
+    await page.route('**/api/memory', (route) =>
+      route.fulfill({
+        status: 409,
+        json: { error: { message: 'This is not what the server has.', code, param: null } },
+      }),
+    )
+    const found: string[] = []
+    for (code of errorCodes) {
+      await page.evaluate("location.hash = '#/inbox'")
+      await page.locator('.failure').waitFor({ state: 'detached' })
+      await page.evaluate("location.hash = '#/memory'")
+      const text = page.locator('.failure p').first()
+      await expect.poll(() => text.innerText()).not.toBe('')
+      if (english.test(await text.innerText())) found.push(`${code}: ${await text.innerText()}`)
+    }
+    expect(found).toEqual([])
     await page.context().close()
   })
 

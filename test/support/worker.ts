@@ -25,6 +25,7 @@ await Promise.all([
   import('#tools/search-sessions.ts'),
   import('#agent/providers/errors/classify-error.ts'),
   import('#backends/virtual/search.ts'),
+  import('#durable/tenant/jobs/check-change.ts'),
   import('#durable/tenant/jobs/run-job.ts'),
   import('#durable/tenant/mcp/servers.ts'),
   import('#durable/tenant/jobs/deliver-result.ts'),

@@ -1,6 +1,9 @@
 /** Tests projects: who sees and changes them, and what their sessions get of them, with whose rights. */
 
 import { beforeAll, describe, expect, it } from 'vitest'
+import { replaceClock } from '#durable/platform/clock.ts'
+import { hourMs, type Job, jobTenant } from '../durable/tenant/jobs/support.ts'
+import { createChat, getSessionId, receiveMessage } from '../support/chat.ts'
 import { calls, type Model, model, type Reply, says, until } from '../support/scripted-model.ts'
 import { applyMigrations, call, type ErrorBody, newKey, newSession, newTenant, request } from './client.ts'
 
@@ -146,6 +149,104 @@ describe('the sessions of a project', () => {
     expect((await call<ErrorBody>('POST', '/api/sessions', { key, body: { project_id: id } })).body.error.param).toBe(
       'project_id',
     )
+  })
+})
+
+describe('what works for a project', () => {
+  it('is a job, whose runs have its instructions, its files and its model, and which is listed by it', async () => {
+    const main = model([says('Rome.')])
+    const t = await jobTenant()
+    const { key } = t
+    const { body: project } = await t.post<Project>('/api/projects', {
+      name: 'Trips',
+      instructions: 'Answer in metric units.',
+      model: main.id,
+    })
+    const fields = { prompt: 'Report.', schedule: 'every 1h' }
+    const job = await t.create({ ...fields, project_id: project.id })
+    expect(job).toMatchObject({ project_id: project.id, model: null, expected_model: main.id })
+    await t.create(fields)
+    const list = async () => (await t.get<{ data: Job[] }>(`/api/jobs?project=${project.id}`)).data.map(({ id }) => id)
+    expect(await list()).toEqual([job.id])
+    await request('PUT', `/api/projects/${project.id}/files/a.txt`, { key, body: 'Rome' })
+    await t.pass(hourMs + 1_000)
+    const [run] = await t.ended(job.id)
+    expect(run).toMatchObject({ status: 'completed', output: 'Rome.' })
+    expect(promptOf(main)).toContain('Answer in metric units.')
+    expect(await t.get(`/api/sessions/${run?.session_id}`)).toMatchObject({ project_id: project.id, model: main.id })
+    const copy = await request('GET', `/api/sessions/${run?.session_id}/files/project/a.txt`, { key })
+    expect(await copy.text()).toBe('Rome')
+    const refused = await t.post<ErrorBody>('/api/jobs', { ...fields, project_id: 'proj_0' })
+    expect(refused.body.error).toMatchObject({ param: 'project_id', message: 'There is no such project.' })
+    // Its runs act without the scope that lets the owner into every project.
+    const other = await newKey(t.id, all)
+    const outside = await call<ErrorBody>('POST', '/api/jobs', {
+      key: other,
+      body: { ...fields, project_id: project.id },
+    })
+    expect(outside.body.error.message).toBe('The key must be a member of the project.')
+    await call('DELETE', `/api/projects/${project.id}`, { key })
+    expect(await list()).toEqual([])
+    expect(await t.jobOf(job.id)).toMatchObject({ project_id: null })
+    replaceClock()
+  })
+
+  it('is a job that a conversation of it makes', async () => {
+    const { key, id } = await setUp()
+    const create = { action: 'create', schedule: 'every 9h', prompt: 'Look for news.' }
+    const { say } = await begin(key, id, [calls({ name: 'cronjob', input: create }), says('done')])
+    await say()
+    const { data } = (await call<{ data: Job[] }>('GET', `/api/jobs?project=${id}`, { key })).body
+    expect(data).toMatchObject([{ prompt: 'Look for news.', project_id: id }])
+  })
+
+  it('is a channel, whose chats have its instructions and its model, and which only who manages it chooses', async () => {
+    const ofProject = model([says('In kilometres.'), says('Again.')])
+    const { tenant, key, id, path } = await setUp({
+      instructions: 'Answer in metric units.',
+      members: [{ role: 'team', access: 'edit' }],
+    })
+    const chat = await createChat([says('As always.'), says('As always.')], {}, key)
+    await call('PATCH', path, { key, body: { model: ofProject.id } })
+    const give = (project: string | null, by = key) =>
+      call<ErrorBody & { settings: object }>('PATCH', `/api/channels/${chat.channel}`, {
+        key: by,
+        body: { settings: { project } },
+      })
+    const member = await newKey(tenant, all, { role: 'team' })
+    expect((await give(id, member)).body.error).toMatchObject({ code: 'policy', param: 'settings.project' })
+    expect((await give('proj_0')).body.error.param).toBe('settings.project')
+    expect((await give(id)).body.settings).toMatchObject({ project: id })
+    await receiveMessage(chat, 'How far is Rome?')
+    await chat.api.waitForText('In kilometres.')
+    expect(promptOf(ofProject)).toContain('Answer in metric units.')
+    const session = await getSessionId(chat)
+    const shown = async () => (await call('GET', `/api/sessions/${session}`, { key })).body
+    expect(await shown()).toMatchObject({ project_id: id, model: ofProject.id })
+    // Somebody moves it: it stays there until the channel changes.
+    await call('PATCH', `/api/sessions/${session}`, { key, body: { project_id: null } })
+    await receiveMessage(chat, 'And Ostia?')
+    await chat.api.waitForText('Again.')
+    expect(await shown()).toMatchObject({ project_id: null })
+    expect(promptOf(ofProject)).not.toContain('metric units')
+  })
+
+  it('is a subagent at any depth, with its instructions and the copies of its files', async () => {
+    const { key, id, put } = await setUp({ instructions: 'Answer in metric units.' })
+    await put('a.txt', 'Rome')
+    const { say, scripted } = await begin(key, id, [
+      calls({ name: 'delegate_task', input: { goal: 'Measure the way to Rome.', role: 'orchestrator' } }),
+      calls({ name: 'delegate_task', input: { goal: 'Measure the last part.' } }),
+      calls({ name: 'read_file', input: { path: 'project/a.txt' } }),
+      says('Far.'),
+      says('Far.'),
+      says('Far.'),
+    ])
+    await call('PATCH', '/api/settings', { key, body: { delegation: { max_spawn_depth: 2 } } })
+    await say()
+    expect(scripted.requests).toHaveLength(6)
+    for (const asked of scripted.requests) expect(String(asked.messages[0]?.content)).toContain('metric units')
+    expect(JSON.stringify(scripted.requests[3])).toContain('Rome')
   })
 })
 

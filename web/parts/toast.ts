@@ -2,8 +2,7 @@
 
 import { signal } from '@preact/signals'
 import { ApiError } from '../api/client.ts'
-import { en } from '../words/en.ts'
-import { t, type Word } from '../words/words.ts'
+import { language, t } from '../words/words.ts'
 
 type Action = { readonly label: string; readonly run: () => void }
 type Toast = { readonly id: number; readonly text: string; readonly isError: boolean; readonly action?: Action }
@@ -31,16 +30,50 @@ export const offer = (text: string, action: Action): void =>
 
 export function showError(error: unknown): void {
   if (error instanceof Error && error.name === 'AbortError') return
-  show(explain(error), true)
+  if (error instanceof ApiError) void loadErrorWords().then(() => show(explain(error), true))
+  else show(explain(error), true)
 }
 
-/** Puts what the API says to its clients about keys and requests into the words of the page. */
+type ErrorWords = {
+  readonly explainError: (error: ApiError, language: string) => string
+  readonly explainFailure: (notice: string, language: string) => string
+  readonly explainReason: (reason: string, language: string) => string | undefined
+}
+const errorWords = signal<ErrorWords | undefined>(undefined)
+
+/** Without a network the server's own words are better than none. */
+const asSaid: ErrorWords = {
+  explainError: ({ message }) => message,
+  explainFailure: (text) => text,
+  explainReason: (text) => text,
+}
+const loadErrorWords = async (): Promise<ErrorWords> =>
+  (errorWords.value ??= await import('../words/errors.ts').catch(() => asSaid))
+
+/** Puts what the API says to its clients into the words of the page. Empty for a moment while these are loaded. */
 export function explain(error: unknown): string {
   if (!(error instanceof ApiError)) return error instanceof Error ? error.message : String(error)
   if (error.code === 'offline') return t('offline')
-  const word = `why_${error.code}`
-  const text = Object.hasOwn(en, word) ? t(word as Word) : error.message
-  return error.param ? `${text} (${error.param})` : text
+  if (!errorWords.value) void loadErrorWords()
+  return errorWords.value?.explainError(error, language.value) ?? ''
+}
+
+/** The same for a text that is built once. */
+export async function explainNow(error: unknown): Promise<string> {
+  await loadErrorWords()
+  return explain(error)
+}
+
+/** Says why a run has failed in the words of the page. */
+export function explainFailure(notice: string): string {
+  if (!errorWords.value) void loadErrorWords()
+  return errorWords.value?.explainFailure(notice, language.value) ?? ''
+}
+
+/** Says why a call waits for an approval. Undefined: its own words are all that there is. */
+export function explainReason(reason: string): string | undefined {
+  if (!errorWords.value) void loadErrorWords()
+  return errorWords.value?.explainReason(reason, language.value)
 }
 
 /** Says a sentence politely to screen readers. */

@@ -4,10 +4,10 @@ import { useState } from 'preact/hooks'
 import type { ApiError } from '../api/client.ts'
 import { signIn, signInError } from '../api/me.ts'
 import { Button } from '../parts/button.tsx'
+import { explain } from '../parts/toast.ts'
 import { t } from '../words/words.ts'
 
-const explainRefusal = (error: ApiError): string =>
-  error.code === 'offline' ? t('offline') : error.status === 401 ? t('wrongKey') : error.message
+const explainRefusal = (error: ApiError): string => (error.status === 401 ? t('wrongKey') : explain(error))
 
 export function SignIn() {
   const [value, setValue] = useState('')

@@ -218,6 +218,7 @@ const listRules = (settings: LoadedConnection['settings']) => ({
   hasBusyNotice: settings.busy_notice,
   maxQueued: settings.max_queued,
   ...(settings.session_reset && { reset: settings.session_reset }),
+  ...(settings.project !== null && { projectId: settings.project }),
 })
 
 /**

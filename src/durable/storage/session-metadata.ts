@@ -72,6 +72,8 @@ export type SubagentLink = {
   readonly depth: number
   /** The files of the parent are here. */
   readonly hasFiles?: true
+  /** What the project of its conversation says. */
+  readonly project?: string
   /** Messages that came too late. */
   readonly missed?: readonly string[]
 }
@@ -241,12 +243,18 @@ export type SessionMetadata = Conversations & {
   readonly archived?: boolean | undefined
   readonly tags?: readonly string[] | undefined
   readonly project?: ProjectLink | undefined
+  /** The project of the channel, as the session has followed it. */
+  readonly channelProject?: string | undefined
   readonly ephemeral?: boolean
   /** The session expires unless a second run keeps it. A change by the API removes this. */
   readonly oneShot?: boolean | undefined
   /** Only in the copy of history: when the session expires. */
   readonly expiresAt?: number | undefined
 }
+
+/** What the project says to the session, or to the conversation that it works for. */
+export const projectTextOf = ({ project, subagent }: SessionMetadata): string | undefined =>
+  project?.text ?? subagent?.project
 
 export const createMetadata = (
   { id, tenantId }: Pick<SessionMetadata, 'id' | 'tenantId'>,

@@ -98,6 +98,7 @@ export class TenantDO extends DurableObject<Env> {
     values: this.#values,
     audit: this.#audit,
     blobs: this.env.BLOBS,
+    onRemoved: (id) => this.#jobs.leaveProject(id),
   })
   readonly #shared = new SharedStorage({
     tenantId: this.#id,
@@ -198,6 +199,7 @@ export class TenantDO extends DurableObject<Env> {
     snapshot: () => this.snapshot(),
     skills: this.#skills,
     findHome: this.#chats.findHome,
+    findProject: this.#projects.find,
     armAlarm: () => this.armAlarm(),
     runInBackground: (work) => this.ctx.waitUntil(work),
   })

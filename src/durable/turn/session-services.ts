@@ -209,7 +209,14 @@ export class SessionServices {
         redact: (text) => redactorFor(env, tenantId).redact(text),
       },
       processes: this.processes,
-      jobs: createSessionJobs({ env, tenantId, sessionId, chat: () => meta().origin, typed }),
+      jobs: createSessionJobs({
+        env,
+        tenantId,
+        sessionId,
+        chat: () => meta().origin,
+        project: () => meta().project?.id,
+        typed,
+      }),
       skills: this.skills,
       memory: createSessionMemory({
         env,

@@ -94,6 +94,9 @@ function requireReceiver({ env }: ConnectionCall, { platform, pull }: Channel): 
     throw invalid(`${platform} needs the binding CONNECTION, which fetches its messages.`, 'platform')
 }
 
+const requireProject = async (call: ConnectionCall, id: string): Promise<void> =>
+  (await import('./require-project.ts')).requireProject(call, id)
+
 /** Mail to an address belongs to one connection. The index decides, so that of two requests one is refused. */
 function refuseTakenAddress(error: unknown): never {
   if (!isAddressTaken(error)) throw error
@@ -152,6 +155,7 @@ export async function createChannel(
   requireChannelPolicy(call, undefined, settings)
   await requireAddress(call, channel, settings)
   await requireUrl(call, channel, settings)
+  if (settings.project !== null) await requireProject(call, settings.project)
   requireReceiver(call, channel)
   const generated = generateSecrets(channel, given)
   const secrets = validateSecrets(channel, { ...given, ...generated }, settings.delivery)
@@ -249,6 +253,7 @@ async function requireSettings(
   if (change.delivery !== undefined && change.delivery !== before.delivery)
     requireDelivery(call, await requirePlatform(platform), { webhookUrl, delivery: change.delivery })
   if (after.address !== before.address) await requireAddress(call, await requirePlatform(platform), after)
+  if (after.project !== null && after.project !== before.project) await requireProject(call, after.project)
   if (after.url !== before.url) await requireUrl(call, await requirePlatform(platform), after)
 }
 

@@ -2,11 +2,10 @@
 
 import { mergeSettings, type Settings } from '#agent/core/settings.ts'
 import { findProvider } from '#agent/routing/availability.ts'
-import { explainUnknownModel, isKnownModel } from '#agent/routing/known-model.ts'
+import { explainUnknownModel } from '#agent/routing/known-model.ts'
 import { type Sources, splitModelId } from '#agent/routing/route.ts'
 import { sourcesFor } from '#durable/models/catalog.ts'
-import { resolveMixture } from '#durable/models/mixture-of-agents.ts'
-import { isVirtualModel } from '#durable/models/model-routes.ts'
+import { canExist } from '#durable/models/usable-model.ts'
 import type { TenantSnapshot } from '#durable/tenant/tenant-snapshot.ts'
 import { AppError } from '../errors.ts'
 
@@ -22,7 +21,7 @@ export function requireKnownModels(patch: object, env: Env, tenant: Pick<TenantS
   const sources = sourcesFor(env, { id: tenant.id, settings })
   const stored = new Set(listNamed(tenant.settings).map(String))
   for (const [param, id] of listNamed(patch as Settings)) {
-    if (!id || stored.has(String([param, id])) || canExist(param, id, sources)) continue
+    if (!id || stored.has(String([param, id])) || isAllowed(param, id, sources)) continue
     throw new AppError(404, 'model_not_found', explainUnknownModel(id, sources), { param })
   }
 }
@@ -30,9 +29,9 @@ export function requireKnownModels(patch: object, env: Env, tenant: Pick<TenantS
 const embeddings = 'search.embedding_model'
 
 /** Lists of models leave out those that embed texts. */
-function canExist(param: string, id: string, sources: Sources): boolean {
+function isAllowed(param: string, id: string, sources: Sources): boolean {
   if (param === embeddings) return findProvider(splitModelId(id)[0], sources.settings) !== undefined
-  return isVirtualModel(id) || resolveMixture(id, sources.settings) !== undefined || isKnownModel(id, sources)
+  return canExist(id, sources)
 }
 
 /** The models that are asked. `models` describes others, which need not exist yet. */

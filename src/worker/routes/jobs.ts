@@ -17,7 +17,7 @@ import { type RouteCall, route } from '../route.ts'
 import { nameSchemas } from '../schema-names.ts'
 import { requireFound } from '../sessions.ts'
 import { created, listOf, ok, pageQuery } from '../shapes.ts'
-import { jobParam } from '../openapi/path-params.ts'
+import { jobParam, projectParam } from '../openapi/path-params.ts'
 
 const tag = 'Jobs'
 const scope = 'jobs' as const
@@ -55,6 +55,7 @@ const jobShape = z.object({
   continuity: z.boolean(),
   enabled_toolsets: z.array(z.string()).nullable(),
   workdir: z.string().nullable(),
+  project_id: z.string().nullable(),
   attach_to_session: z.boolean(),
   max_turns: z.int().nullable(),
   max_usd: z.number().nullable(),
@@ -147,11 +148,19 @@ export const jobRoutes = [
     scope,
     tag,
     summary: 'Jobs',
-    query: z.strictObject(pageQuery),
+    query: z.strictObject({
+      ...pageQuery,
+      project: z
+        .string()
+        .min(1)
+        .max(100)
+        .optional()
+        .meta({ description: 'Only jobs of this project.', example: projectParam.example }),
+    }),
     responses: ok('Jobs, newest first', listOf(jobShape)),
     handle: async (call) => {
-      const { limit, cursor } = call.query
-      const { data, next } = await jobs(call).list(call.authority, { limit, before: beforeOf(cursor) })
+      const { limit, cursor, project } = call.query
+      const { data, next } = await jobs(call).list(call.authority, { limit, before: beforeOf(cursor), project })
       return Response.json({ data, next_cursor: nextCursor(next) })
     },
   }),

@@ -7,6 +7,7 @@ import { ask } from '../../parts/dialog.tsx'
 import { Button } from '../../parts/button.tsx'
 import { Choice, Field, Form } from '../../parts/form.tsx'
 import { Panel, Screen, useLoad } from '../../parts/load.tsx'
+import { sourceName } from '../../words/source-name.ts'
 import { t } from '../../words/words.ts'
 import { Answer, say, SecretsForm, testChannel } from './check.tsx'
 import { type Channel, type Check, type Platform } from './channel.ts'
@@ -131,7 +132,7 @@ function People({ platforms }: { readonly platforms: readonly Platform[] }) {
           <ul class="list-of">
             {data.map(({ id, platform: where, name, status }) => (
               <li key={id} class="card row">
-                <strong dir="auto">{name || id}</strong> <span class="badge">{where}</span>
+                <strong dir="auto">{name || id}</strong> <span class="badge">{sourceName(where)}</span>
                 <span class={`badge ${status === 'approved' ? 'good' : 'warn'}`}>
                   {t(`person_${status === 'approved' ? 'approved' : 'pending'}`)}
                 </span>

@@ -3,7 +3,7 @@
 import { useState } from 'preact/hooks'
 import { api, path } from '../../api/client.ts'
 import { Field, Form } from '../../parts/form.tsx'
-import { explain } from '../../parts/toast.ts'
+import { explainNow } from '../../parts/toast.ts'
 import { germanHints } from '../../words/hints-de.ts'
 import { language, t, wordsOf } from '../../words/words.ts'
 import type { Check, Platform } from './channel.ts'
@@ -33,9 +33,9 @@ export const { say } = wordsOf(
 
 /** A request that the server refuses is the answer, too: the channel exists, and can be corrected. */
 export const testChannel = (id: string): Promise<Check> =>
-  api<Check>('POST', `${path`/api/channels/${id}`}/test`).catch((error: unknown) => ({
+  api<Check>('POST', `${path`/api/channels/${id}`}/test`).catch(async (error: unknown) => ({
     ok: false,
-    detail: explain(error),
+    detail: await explainNow(error),
   }))
 
 export const Answer = ({ of: check }: { readonly of: Check | undefined }) => (

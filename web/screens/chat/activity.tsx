@@ -62,7 +62,8 @@ function sumUp(calls: readonly ToolBlock[]): string {
   const shown = all.slice(0, maxParts).map(nameActivity)
   const rest = all.slice(maxParts).reduce((sum, { count }) => sum + count, 0)
   const text = [...shown, ...(rest ? [t('andMore', { count: rest })] : [])].join(' · ')
-  return text.charAt(0).toLocaleUpperCase() + text.slice(1)
+  // A name of a file stays as it is.
+  return all[0]?.name ? text : text.charAt(0).toLocaleUpperCase() + text.slice(1)
 }
 
 const counted: Partial<Record<Activity['kind'], Word>> = {

@@ -9,7 +9,7 @@ import { api, ApiError, filePath, send } from '../../api/client.ts'
 import { can, me } from '../../api/me.ts'
 import { upload } from '../../api/upload.ts'
 import { mention } from '../../model/completion.ts'
-import { explain, showError } from '../../parts/toast.ts'
+import { explainNow, showError } from '../../parts/toast.ts'
 import { t } from '../../words/words.ts'
 import type { Attachment } from './draft.ts'
 
@@ -108,7 +108,7 @@ async function startUpload(session: string, file: File): Promise<void> {
       session,
       listAttached(session).filter((one) => one.type !== 'upload' || one.key !== key),
     )
-    if (!abort.signal.aborted) throw new Error(`${file.name}: ${explain(error)}`, { cause: error })
+    if (!abort.signal.aborted) throw new Error(`${file.name}: ${await explainNow(error)}`, { cause: error })
   } finally {
     running.delete(key)
   }

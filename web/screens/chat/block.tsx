@@ -4,7 +4,7 @@ import { useComputed } from '@preact/signals'
 import { api } from '../../api/client.ts'
 import { can } from '../../api/me.ts'
 import { ask } from '../../parts/dialog.tsx'
-import { showDone } from '../../parts/toast.ts'
+import { explainFailure, showDone } from '../../parts/toast.ts'
 import { memo } from './memo.ts'
 import { type Block, keyOf, type TextBlock, type UserBlock } from '../../model/blocks.ts'
 import { isUnsent } from '../../model/timeline.ts'
@@ -13,6 +13,7 @@ import { showBidi } from '../../markdown/links.ts'
 import { Button, IconButton } from '../../parts/button.tsx'
 import { Icon } from '../../parts/icon.tsx'
 import { formatDuration, formatTime } from '../../words/format.ts'
+import { sourceName } from '../../words/source-name.ts'
 import { t } from '../../words/words.ts'
 import { branchFrom, canEdit, editMessage, isNewestTurn, sendAgain } from './turns.ts'
 import { copy } from './copy.ts'
@@ -52,7 +53,7 @@ function Content({ block }: { readonly block: Block }) {
     case 'notice':
       return (
         <details>
-          <summary>{block.source ? t('noticeOf', { source: block.source }) : t('notice')}</summary>
+          <summary>{block.source ? t('noticeOf', { source: sourceName(block.source) }) : t('notice')}</summary>
           <p class="pre-line" dir="auto">
             {showBidi(block.text)}
           </p>
@@ -130,6 +131,21 @@ const UserActions = ({ block }: { readonly block: UserBlock }) => (
   </div>
 )
 
+const noticeBegins = 'I could not finish this: '
+const noticeEnds = ' you can try again.'
+
+/** The answer of a run that has failed ends with a notice, which stands here in the words of the page. */
+function AnswerText({ text }: { readonly text: string }) {
+  const at = text.endsWith(noticeEnds) ? text.lastIndexOf(noticeBegins) : -1
+  if (at < 0) return <Markdown text={text} />
+  return (
+    <>
+      {at > 0 && <Markdown text={text.slice(0, at)} />}
+      <p dir="auto">{explainFailure(text.slice(at + noticeBegins.length))}</p>
+    </>
+  )
+}
+
 /** The row below the newest answer has its own button. */
 function Answer({ block }: { readonly block: TextBlock }) {
   const isNewest = useComputed(() => {
@@ -138,7 +154,7 @@ function Answer({ block }: { readonly block: TextBlock }) {
   })
   return (
     <>
-      <Markdown text={block.text} />
+      <AnswerText text={block.text} />
       {block.marks.length === 0 && !isNewest.value && (
         <div class="actions">
           <IconButton icon="copy" label={t('copy')} onClick={() => copy(block.text)} />

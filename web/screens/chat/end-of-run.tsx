@@ -91,13 +91,16 @@ function useOutcome(runId: string | undefined): void {
 }
 
 function HowItEnded({ runId }: { readonly runId: string | undefined }) {
-  const { ended } = timeline.value
+  const { ended, messages } = timeline.value
+  const last = messages.at(-1)
+  // The notice in the answer has the words of the provider.
+  const isSaid = last?.role === 'assistant' && ended?.error !== undefined && textOf(last).includes(ended.error)
   useOutcome(runId)
   if (!ended || ended.kind === 'completed') return null
   if (ended.kind === 'cancelled') return <p class="note">{t('stopped')}</p>
   return (
     <div class="failure" role="alert">
-      <p dir="auto">{ended.error ?? t('failed')}</p>
+      <p dir="auto">{isSaid ? t('failed') : (ended.error ?? t('failed'))}</p>
       <a href={addressOf('models')}>{t('models')}</a>
     </div>
   )

@@ -5,7 +5,7 @@ import { api, path } from '../../api/client.ts'
 import { can } from '../../api/me.ts'
 import type { Approval, Decision } from '../../model/types.ts'
 import { ask } from '../../parts/dialog.tsx'
-import { showError } from '../../parts/toast.ts'
+import { explainReason, showError } from '../../parts/toast.ts'
 import { formatTime } from '../../words/format.ts'
 import { t } from '../../words/words.ts'
 import { Value } from '../chat/value.tsx'
@@ -90,9 +90,14 @@ const Facts = ({ approval, isLinked }: Required<Pick<Props, 'approval' | 'isLink
     </p>
     {approval.reasons.length > 0 && (
       <ul dir="auto">
-        {approval.reasons.map((reason) => (
-          <li key={reason}>{reason}</li>
-        ))}
+        {approval.reasons.map((reason) => {
+          const said = explainReason(reason)
+          return (
+            <li key={reason} lang={said === undefined ? 'en' : undefined}>
+              {said ?? reason}
+            </li>
+          )
+        })}
       </ul>
     )}
     <Value label={t('input')} value={approval.input} />

@@ -5,18 +5,21 @@ import { api, get, type Page, path } from '../../api/client.ts'
 import { scheduleExamples } from '../../model/schedule-examples.ts'
 import { ask } from '../../parts/dialog.tsx'
 import { Button } from '../../parts/button.tsx'
-import { Field, Form } from '../../parts/form.tsx'
+import { Choice, Field, Form } from '../../parts/form.tsx'
 import { Panel, Screen, useLoad } from '../../parts/load.tsx'
 import { addressOf } from '../../parts/route.ts'
 import { showDone } from '../../parts/toast.ts'
 import { formatDate } from '../../words/format.ts'
 import { t, wordsOf } from '../../words/words.ts'
+import { loadProjects } from '../projects/load-projects.ts'
+import { projects } from '../sessions/sessions.ts'
 
-type Job = {
+export type Job = {
   readonly id: string
   readonly name: string
   readonly prompt: string
   readonly schedule: string
+  readonly project_id: string | null
   readonly display: string
   readonly state: 'scheduled' | 'paused' | 'completed'
   readonly next_run_at: string | null
@@ -65,12 +68,14 @@ function JobCard({ job, onChange }: CardProps) {
     await onChange()
   }
   const { id, name, prompt, display, state, next_run_at: next } = job
+  const project = projects.value.find((one) => one.id === job.project_id)
   return (
     <li class="card">
       <p class="row">
         <strong dir="auto">{name}</strong>
         <code>{display}</code>
         <span class="badge">{t(`job_${state}`)}</span>
+        {project && <span class="badge">{project.name}</span>}
         {next && <span class="note">{t('nextAt', { at: formatDate(next) })}</span>}
       </p>
       <p class="pre-line" dir="auto">
@@ -185,6 +190,8 @@ const { say, nameOf } = wordsOf(
     lastRun: 'Last run',
     failures: '{count} times in a row',
     notDelivered: 'Not delivered: {why}',
+    project: 'Project',
+    noProject: 'No project',
     run_claimed: 'Begins',
     run_running: 'Running',
     run_completed: 'Completed',
@@ -198,6 +205,8 @@ const { say, nameOf } = wordsOf(
     lastRun: 'Letzter Lauf',
     failures: '{count}-mal nacheinander',
     notDelivered: 'Nicht zugestellt: {why}',
+    project: 'Projekt',
+    noProject: 'Kein Projekt',
     run_claimed: 'Beginnt',
     run_running: 'Läuft',
     run_completed: 'Fertig',
@@ -209,21 +218,25 @@ const { say, nameOf } = wordsOf(
   },
 )
 
-type Fields = Pick<Job, 'name' | 'schedule' | 'prompt'>
-const emptyJob: Fields = { name: '', schedule: '', prompt: '' }
+type Fields = Pick<Job, 'name' | 'schedule' | 'prompt' | 'project_id'>
+const emptyJob: Fields = { name: '', schedule: '', prompt: '', project_id: null }
 
-const NewJob = ({ onAdded }: { readonly onAdded: () => Promise<void> }) => {
-  const add = async ({ name, schedule, prompt }: Fields) => {
-    await api('POST', '/api/jobs', { body: { prompt, schedule, ...(name.trim() && { name: name.trim() }) } })
+type NewProps = { readonly project?: string; readonly onAdded: () => Promise<void> }
+
+export function NewJob({ project: given, onAdded }: NewProps) {
+  const add = async ({ name, schedule, prompt, project_id: chosen }: Fields) => {
+    const project = given ?? chosen
+    const fields = { ...(name.trim() && { name: name.trim() }), ...(project && { project_id: project }) }
+    await api('POST', '/api/jobs', { body: { prompt, schedule, ...fields } })
     await onAdded()
   }
-  return <JobForm label={t('newJob')} action={t('add')} before={emptyJob} onSend={add} />
+  return <JobForm label={t('newJob')} action={t('add')} before={emptyJob} hasProject={!given} onSend={add} />
 }
 
 /** Sends only what has changed: another schedule begins anew. */
 function EditJob({ job, onChange }: CardProps) {
   const save = async (fields: Fields) => {
-    const names = ['name', 'schedule', 'prompt'] as const
+    const names = ['name', 'schedule', 'prompt', 'project_id'] as const
     const changed = names.filter((name) => fields[name] !== job[name])
     const body = Object.fromEntries(changed.map((name) => [name, fields[name]]))
     await api('PATCH', path`/api/jobs/${job.id}`, { body })
@@ -237,11 +250,13 @@ type JobFormProps = {
   readonly label: string
   readonly action: string
   readonly before: Fields
+  readonly hasProject?: boolean
   readonly onSend: (fields: Fields) => Promise<void>
 }
 
-function JobForm({ label, action, before, onSend }: JobFormProps) {
+function JobForm({ label, action, before, hasProject = true, onSend }: JobFormProps) {
   const [fields, setFields] = useState<Fields>(before)
+  useLoad(loadProjects, '')
   const set = (name: keyof Fields) => (value: string) => setFields({ ...fields, [name]: value })
   const send = async () => {
     await onSend(fields)
@@ -257,6 +272,14 @@ function JobForm({ label, action, before, onSend }: JobFormProps) {
         hint={scheduleExamples.join(' · ')}
       />
       <Field label={t('prompt')} value={fields.prompt} onChange={set('prompt')} kind="area" />
+      {hasProject && projects.value.length > 0 && (
+        <Choice
+          label={say('project')}
+          value={fields.project_id ?? ''}
+          options={[['', say('noProject')], ...projects.value.map(({ id, name }) => [id, name] as const)]}
+          onChange={(id) => setFields({ ...fields, project_id: id || null })}
+        />
+      )}
     </Form>
   )
 }

@@ -56,7 +56,7 @@ function requireRoom({ chars, limit }: Store, text: string, replaced = ''): void
   if (chars + text.length - replaced.length > limit) throw new Error(say('full'))
 }
 
-const { say } = wordsOf(
+const { say, nameOf } = wordsOf(
   {
     origin: 'Stored in',
     session: 'this session',
@@ -71,6 +71,9 @@ const { say } = wordsOf(
     nothing: 'Nothing that is kept has these words.',
     earlier: 'in earlier versions and waiting writes',
     outside: 'The memory service keeps what it has: delete it there.',
+    do_add: 'Add',
+    do_remove: 'Remove',
+    do_replace: 'Replace',
     full: 'There is no room for this. Shorten or delete an entry first.',
     refused: 'This cannot be kept: it is there already, or a part of it looks like an attack.',
   },
@@ -88,6 +91,9 @@ const { say } = wordsOf(
     nothing: 'Nichts Gemerktes hat diese Wörter.',
     earlier: 'in früheren Fassungen und wartenden Änderungen',
     outside: 'Der Gedächtnisdienst behält, was er hat: Lösche es dort.',
+    do_add: 'Hinzufügen',
+    do_remove: 'Entfernen',
+    do_replace: 'Ersetzen',
     full: 'Dafür ist kein Platz. Kürze oder lösche zuerst einen Eintrag.',
     refused: 'Das lässt sich nicht merken: Es ist schon da, oder ein Teil davon sieht nach einem Angriff aus.',
   },
@@ -312,7 +318,7 @@ function Pending({ onDecided }: { readonly onDecided: () => Promise<void> }) {
           <ul>
             {operations.map(({ action, content, old_text: old }, at) => (
               <li key={at} dir="auto">
-                <span class="badge">{action}</span> {old && <del>{old}</del>} {content}
+                <span class="badge">{nameOf('do', action)}</span> {old && <del>{old}</del>} {content}
               </li>
             ))}
           </ul>

@@ -5,7 +5,9 @@ import { wordsOf } from '../../words/words.ts'
 export const { say } = wordsOf(
   {
     about: 'Sessions about one subject, with common instructions, files and a model.',
+    addChannel: 'Give it to a channel',
     addMember: 'Add a member',
+    channelsHint: 'Chats of these channels belong to the project: all who write there get what it has.',
     deleteProject: 'Delete the project',
     deleteText: 'Delete “{name}” and its files? Its sessions stay, without the instructions.',
     edit: 'Change the project',
@@ -28,7 +30,9 @@ export const { say } = wordsOf(
   },
   {
     about: 'Sitzungen zu einem Thema, mit gemeinsamen Anweisungen, Dateien und einem Modell.',
+    addChannel: 'Einem Kanal geben',
     addMember: 'Mitglied hinzufügen',
+    channelsHint: 'Chats dieser Kanäle gehören zum Projekt: Wer dort schreibt, bekommt, was es hat.',
     deleteProject: 'Projekt löschen',
     deleteText: '„{name}“ und seine Dateien löschen? Die Sitzungen bleiben, ohne die Anweisungen.',
     edit: 'Projekt ändern',

@@ -17,6 +17,7 @@ import { choiceOf, choose, loadModels, models } from '../chat/models.ts'
 import { loadSessions } from '../sessions/sessions.ts'
 import { loadProjects } from './load-projects.ts'
 import { Members } from './members.tsx'
+import { ProjectChannels, ProjectJobs } from './project-work.tsx'
 import { say } from './project-words.ts'
 
 export const Projects = () =>
@@ -91,6 +92,8 @@ function OneProject({ id }: { readonly id: string }) {
         {(data) => (
           <>
             <Sessions id={id} />
+            {can('jobs') && <ProjectJobs id={id} />}
+            <ProjectChannels project={data} />
             <About key={data.updated_at} project={data} of={loaded} />
             <Files project={data} of={loaded} />
             <Members project={data} onChange={loaded.reload} />

@@ -13,6 +13,7 @@ import { showBidi } from '../../markdown/links.ts'
 import { addressOf, goTo } from '../../parts/route.ts'
 import { showDone, showError } from '../../parts/toast.ts'
 import { formatDate } from '../../words/format.ts'
+import { sourceName } from '../../words/source-name.ts'
 import { t } from '../../words/words.ts'
 import { changeSession, editTags, loadSessions, projects, renameSession, sessions } from './sessions.ts'
 
@@ -125,7 +126,7 @@ const Filters = ({ filter, onChange }: FiltersProps) => (
         ['', t('all')],
         ['!cron', t('chats')],
         ['cron', t('automation')],
-        ...sources.map((one) => [one, one] as const),
+        ...sources.map((one) => [one, sourceName(one)] as const),
       ]}
       onChange={(source) => onChange({ ...filter, source })}
     />
@@ -237,7 +238,7 @@ function Row({ session, chosen, setChosen, onChange, onTag }: RowProps) {
       </span>
       <Facets session={session} onTag={onTag} />
       {pinned && <span class="badge">{t('pinned')}</span>}
-      {source !== 'web' && <span class="badge">{source}</span>}
+      {source !== 'web' && <span class="badge">{sourceName(source)}</span>}
       {status !== 'idle' && <span class="badge warn">{t(status)}</span>}
       <time class="note" dateTime={at}>
         {formatDate(at)}

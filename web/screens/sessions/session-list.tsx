@@ -10,6 +10,7 @@ import { loadLateStyle } from '../../parts/late-style.ts'
 import { addressOf, place } from '../../parts/route.ts'
 import { showError } from '../../parts/toast.ts'
 import { formatDay } from '../../words/format.ts'
+import { sourceName } from '../../words/source-name.ts'
 import { t } from '../../words/words.ts'
 import {
   changeSession,
@@ -111,7 +112,7 @@ export function Entry({ session }: { readonly session: Session }) {
         <span class="clip" dir="auto">
           {title ?? t('untitled')}
         </span>
-        {source !== 'web' && <span class="badge">{source}</span>}
+        {source !== 'web' && <span class="badge">{sourceName(source)}</span>}
         {status !== 'idle' && <span class={`state ${status}`} role="img" aria-label={t(status)} />}
       </a>
       {can('write') && <Actions session={session} />}

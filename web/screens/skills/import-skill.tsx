@@ -6,7 +6,7 @@ import { Button } from '../../parts/button.tsx'
 import { ask } from '../../parts/dialog.tsx'
 import { Field, Form } from '../../parts/form.tsx'
 import { goTo } from '../../parts/route.ts'
-import { explain, showDone } from '../../parts/toast.ts'
+import { explainNow, showDone } from '../../parts/toast.ts'
 import { t, wordsOf } from '../../words/words.ts'
 
 /** Sends it again with `accept` when the person agrees to what the scan has found. Undefined: the person says no. */
@@ -15,7 +15,8 @@ async function storeWithCare(address: string, body: object): Promise<{ readonly 
     return await api('POST', address, { body })
   } catch (error) {
     if (!(error instanceof ApiError && error.param === 'accept')) throw error
-    const question = { title: say('cautionTitle'), text: explain(error), action: say('storeAnyway'), isDangerous: true }
+    const text = await explainNow(error)
+    const question = { title: say('cautionTitle'), text, action: say('storeAnyway'), isDangerous: true }
     return (await ask(question)) === undefined ? undefined : api('POST', address, { body: { ...body, accept: true } })
   }
 }

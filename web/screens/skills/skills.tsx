@@ -12,7 +12,7 @@ import { Panel, Screen, useLoad } from '../../parts/load.tsx'
 import { addressOf, goTo, place } from '../../parts/route.ts'
 import { Markdown } from '../../markdown/draw.tsx'
 import { showDone } from '../../parts/toast.ts'
-import { t } from '../../words/words.ts'
+import { t, wordsOf } from '../../words/words.ts'
 import { ImportSkill, SkillUpdate } from './import-skill.tsx'
 
 type Skill = {
@@ -26,6 +26,21 @@ type Skill = {
   readonly archived: boolean
 }
 type Stored = Skill & { readonly content: string; readonly files: readonly { readonly path: string }[] }
+
+const { nameOf } = wordsOf(
+  {
+    origin_bundled: 'Built in',
+    origin_user: 'Written by a person',
+    origin_imported: 'Imported',
+    origin_agent: 'Learned',
+  },
+  {
+    origin_bundled: 'Mitgeliefert',
+    origin_user: 'Von Menschen',
+    origin_imported: 'Importiert',
+    origin_agent: 'Gelernt',
+  },
+)
 
 export const Skills = () => (place.value.id ? <OneSkill name={place.value.id} /> : <AllSkills />)
 
@@ -44,7 +59,7 @@ function AllSkills() {
                 <li key={skill.name}>
                   <a class="card link" href={addressOf('skills', skill.name)}>
                     <span class="row">
-                      <strong>{skill.name}</strong> <span class="badge">{skill.source}</span>
+                      <strong>{skill.name}</strong> <span class="badge">{nameOf('origin', skill.source)}</span>
                       {skill.archived && <span class="badge warn">{t('archived')}</span>}
                     </span>
                     <span class="note" dir="auto">

@@ -8,6 +8,7 @@ import { download } from '../../parts/download.ts'
 import { Choice } from '../../parts/form.tsx'
 import { type Loaded, Panel, Screen, useLoad } from '../../parts/load.tsx'
 import { formatCost, formatNumber } from '../../words/format.ts'
+import { sourceName } from '../../words/source-name.ts'
 import { language, t, wordsOf } from '../../words/words.ts'
 import { sessions } from '../sessions/sessions.ts'
 import { Hosts } from './hosts.tsx'
@@ -142,6 +143,7 @@ const nameRow = (row: Row, group: Group): string =>
     .split(',')
     .map((one) => {
       const value = group.includes(',') ? row[one as 'day'] : row.key
+      if (one === 'source' && value) return sourceName(value)
       return (one === 'session' && sessions.value.find(({ id }) => id === value)?.title) || value || '–'
     })
     .join(' · ')

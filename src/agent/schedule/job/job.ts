@@ -72,6 +72,7 @@ export const jobFields = {
     .nullish()
     .describe('The working directory.'),
   attach_to_session: z.boolean().optional().describe('Also add results to the conversation that made the job.'),
+  project_id: z.string().min(1).max(100).nullish().describe('The project of its runs.'),
   max_turns: z.int().min(1).max(10_000).nullish().describe('Model calls of one run.'),
   max_usd: z.number().positive().max(10_000).nullish().describe('Spending limit of one run.'),
 } as const
@@ -108,6 +109,8 @@ export type JobPlan = {
   readonly isContinuous: boolean
   readonly toolsets?: readonly string[]
   readonly workdir?: string
+  /** The id of the project that the sessions of its runs belong to. */
+  readonly project?: string
   readonly isAttached: boolean
   readonly maxTurns?: number
   readonly maxUsd?: number

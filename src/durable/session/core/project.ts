@@ -4,7 +4,7 @@
  */
 
 import { log } from '#agent/core/log.ts'
-import type { Authority } from '#agent/core/permission/authority.ts'
+import { type Authority, systemAuthority } from '#agent/core/permission/authority.ts'
 import { sha256Hex } from '#durable/platform/hash.ts'
 import { isOwnReset } from '#durable/platform/object-reset.ts'
 import type { ProjectLink } from '#durable/storage/session-metadata.ts'
@@ -29,11 +29,18 @@ export async function updateFromProject(session: Session, authority: Authority):
 async function update(session: Session, authority: Authority): Promise<void> {
   const { project } = session.meta
   if (!project) return
-  const found = await projectsOf(session.outside.env, session.tenantId).material(authority, project.id, project.version)
+  const reader = readerOf(session, authority)
+  const found = await projectsOf(session.outside.env, session.tenantId).material(reader, project.id, project.version)
   const isStillIn = session.exists && session.meta.project?.id === project.id
   if (!isStillIn || found === undefined || found === 'same') return
   if (found === 'gone') return leave(session, undefined)
-  await adopt(session, authority, found)
+  await adopt(session, reader, found)
+}
+
+/** Who has given the project to a channel has given it to everybody who may write there. */
+function readerOf({ meta, tenantId, sessionId }: Session, authority: Authority): Authority {
+  const isOfChannel = meta.project?.id === meta.channelProject
+  return isOfChannel ? systemAuthority(tenantId, { kind: 'session', id: sessionId }, ['write', 'approve']) : authority
 }
 
 async function adopt(session: Session, authority: Authority, material: ProjectMaterial): Promise<void> {
@@ -50,7 +57,8 @@ async function adopt(session: Session, authority: Authority, material: ProjectMa
     ...(isComplete && { version: material.version }),
     ...(text && { text: session.redact(text) }),
   }
-  session.updateMeta({ project: link })
+  const isNew = session.meta.model === null && !session.store.current()
+  session.updateMeta({ project: link, ...(isNew && material.model !== null && { model: material.model }) })
 }
 
 function renderText({ name, instructions, files }: ProjectMaterial): string {
@@ -85,6 +93,20 @@ async function copyFiles(session: Session, { authority, id, known, wanted }: Cop
     else isComplete = false
   }
   return { copied, isComplete }
+}
+
+/** A chat belongs to the project of its channel when that changes, until somebody moves the session. */
+export async function followChannel(session: Session, authority: Authority, projectId?: string): Promise<void> {
+  if (session.store.hasOpenTurn) return
+  const { channelProject: before } = session.meta
+  session.updateMeta({ channelProject: projectId })
+  try {
+    await moveToProject(session, authority, projectId ?? null)
+  } catch (error) {
+    if (isOwnReset(error)) throw error
+    session.updateMeta({ channelProject: before })
+    log.warn('project.not_followed', 'A chat could not be moved into the project of its channel.', { error })
+  }
 }
 
 /** Moves the session into a project, or out of its project with null. */

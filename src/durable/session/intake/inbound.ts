@@ -54,6 +54,8 @@ export type InboundSubmission = {
   readonly hasBusyNotice?: boolean
   /** So many messages may wait behind a turn. Absent: as many as the session keeps. */
   readonly maxQueued?: number
+  /** The project that the channel gives its chats. */
+  readonly projectId?: string
   /** When the chat begins a new conversation by itself. Absent: as the tenant has set it. */
   readonly reset?: ResetPolicy
   /** The platform has no buttons: choices are listed by number, and a number alone stands for its choice. */
@@ -108,6 +110,8 @@ export function inboundIntake(session: Session, received: InboundSubmission): In
       }
     },
     prepare: async () => {
+      if (session.meta.channelProject !== submission.projectId)
+        await (await import('../core/project.ts')).followChannel(session, authority, submission.projectId)
       if (session.store.hasOpenTurn) {
         submission = { ...submission, text: readNumber(session, submission) ?? submission.text }
         typed = await prepareSlashDecisions(session, authority, userText(submission.text))

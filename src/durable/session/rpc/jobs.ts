@@ -249,6 +249,7 @@ async function openJobSession(
     // It expires by itself if nothing is started in it.
     oneShot: true,
     ...(spec.model !== undefined && { model: spec.model }),
+    ...(spec.project !== undefined && { projectId: spec.project }),
     ...(spec.maxUsd !== undefined && { settings: { limits: { usd_per_session: spec.maxUsd } } }),
   }
   session.create(created, by)

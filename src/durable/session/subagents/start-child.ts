@@ -8,6 +8,7 @@ import { limitsOfGrant, grantFor, type SubagentGrant } from '#agent/policy/subag
 import { renderGoal, renderInstructions } from '#agent/policy/subagent/instructions.ts'
 import { subagentLimits } from '#agent/policy/subagent/limits.ts'
 import type { SubagentLimits } from '#agent/core/subagent.ts'
+import { projectTextOf } from '#durable/storage/session-metadata.ts'
 import { sessionUsage } from '#durable/storage/session-record.ts'
 import { typedBy } from '#agent/untrusted/typed-text.ts'
 import { hasWorkspaceFiles } from '#durable/storage/storage-usage.ts'
@@ -50,13 +51,14 @@ export function createStart(session: Session, row: ChildRow, tenant: TenantSnaps
   const { maxConcurrent, maxDepth, depth } = limitsOf(session)
   const own = { maxConcurrent, maxDepth, depth: depth + 1 }
   const model = task.model ?? settings.delegation?.model ?? modelOfParent(session, row)
+  const project = projectTextOf(meta)
   const { limits: _limits, ...kept } = meta.isPolicyChecked ? meta.settings : {}
   const spec = {
     source: 'subagent',
     parentId: sessionId,
     title: task.goal.replace(/\s+/g, ' ').trim().slice(0, 60),
     settings: { ...kept, limits: limitsOfGrant(grant) },
-    subagent: { runId, depth: own.depth },
+    subagent: { runId, depth: own.depth, ...(project !== undefined && { project }) },
     fileMarks: meta.fileMarks ?? { isForeign: true as const },
     ...(model !== undefined && { model }),
   }

@@ -25,6 +25,7 @@ import { chooseTools, type NamedTool, subagentTools } from '#agent/policy/subage
 import { explainStall, startWatching, watch } from '#agent/policy/subagent/stall.ts'
 import { isToolsetOrTool } from '#tools/tool-names.ts'
 import { expandToolsets } from '#tools/tools-for.ts'
+import { createSources } from '#durable/models/session-routes.ts'
 import { clock } from '#durable/platform/clock.ts'
 import { failpoint } from '#durable/platform/failpoint.ts'
 import { newRunId, newSessionId } from '#durable/platform/ids.ts'
@@ -54,6 +55,12 @@ const pollIntervalMs = 30_000
 const retryMs = 5_000
 const maxUnfinished = 200
 
+/** Explains why the model of a task cannot be called. */
+async function findUnusable(session: Session, model: string): Promise<string | undefined> {
+  const { explainUnusable } = await import('#durable/models/usable-model.ts')
+  return explainUnusable(model, createSources(session, session.outside.env))
+}
+
 export class SessionSubagents implements Subagents {
   readonly rows: ChildRows
   readonly #options: SubagentsOptions
@@ -77,6 +84,7 @@ export class SessionSubagents implements Subagents {
 
   async spawn({ callId, tasks, isBackground, authority }: SpawnRequest): Promise<Spawned | string> {
     const { session } = this.#options
+    const refusal = await this.#findRefusal(tasks)
     const { store } = session
     // A command may delegate before the first turn.
     const parent = store.current() ?? newTurn(callId, 0, 0)
@@ -92,10 +100,7 @@ export class SessionSubagents implements Subagents {
     const note = notes.length ? { note: notes.join(' ') } : {}
     const spawned = { delegationId, isBackground: runsInBackground, ...note }
     if (known.length) return spawned
-    if (depth >= maxDepth) return `Subagents at depth ${depth} cannot delegate (max_spawn_depth is ${maxDepth}).`
-    const unfinished = this.#unfinished().length
-    if (unfinished + tasks.length > maxUnfinished)
-      return `${unfinished} subagents have not ended, and ${maxUnfinished} are the most. Wait for some, or stop them.`
+    if (refusal !== undefined) return refusal
     const tools = [...session.toolRuntime.toolbox(session.settings, turnScope(session)).values()]
     const chosen = tasks.map((task) => chooseTools(tools, task, expandToolsets(task.toolsets)))
     const refused = explainToolsets(tasks, chosen, tools)
@@ -122,6 +127,17 @@ export class SessionSubagents implements Subagents {
     session.turns.arm()
     session.runInBackground(this.tend())
     return spawned
+  }
+
+  /** Explains why the tasks cannot begin. */
+  async #findRefusal(tasks: SpawnRequest['tasks']): Promise<string | undefined> {
+    const { maxDepth, depth } = this.limits()
+    if (depth >= maxDepth) return `Subagents at depth ${depth} cannot delegate (max_spawn_depth is ${maxDepth}).`
+    const unfinished = this.#unfinished().length
+    if (unfinished + tasks.length > maxUnfinished)
+      return `${unfinished} subagents have not ended, and ${maxUnfinished} are the most. Wait for some, or stop them.`
+    const model = tasks.find((task) => task.model !== undefined)?.model
+    return model === undefined ? undefined : findUnusable(this.#options.session, model)
   }
 
   list(): readonly SubagentView[] {

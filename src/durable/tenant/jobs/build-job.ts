@@ -30,7 +30,7 @@ export type BuildContext = {
   readonly newId: () => string
   /** The zone of jobs without one. */
   readonly zone: string
-  /** The default model now. */
+  /** The default model now: that of the project, or of the tenant. */
   readonly defaultModel: string
   readonly origin?: JobOrigin | undefined
   /** The hashes of the scripts in the change, when its author may approve them. */
@@ -176,6 +176,7 @@ function buildPlan(change: JobChange, before: JobPlan, context: BuildContext): J
     ...optional('monitor', monitor),
     ...optional('toolsets', resolve(change.enabled_toolsets, before.toolsets)),
     ...optional('workdir', resolve(change.workdir, before.workdir)),
+    ...optional('project', resolve(change.project_id, before.project)),
     ...optional('maxTurns', resolve(change.max_turns, before.maxTurns)),
     ...optional('maxUsd', resolve(change.max_usd, before.maxUsd)),
     ...optional('origin', before.origin),
@@ -195,11 +196,12 @@ const choose = <T>(changed: T | undefined, kept: T): T => changed ?? kept
 
 /** A job without a pinned model keeps the default that it was made for, until a change of its model accepts another. */
 function expectedModel(change: JobChange, before: JobPlan, { defaultModel }: BuildContext): string | undefined {
-  return change.model === undefined ? before.expectedModel : defaultModel
+  const isKept = change.model === undefined && change.project_id === undefined
+  return isKept ? before.expectedModel : defaultModel
 }
 
 /** A job never schedules jobs, approves or administers. */
-function jobAuthority(authority: Authority): Authority {
+export function jobAuthority(authority: Authority): Authority {
   const { requestId: _, ...lasting } = narrow(actAs(authority, { kind: 'job', id: 'cron' }), {
     scopes: ['chat', 'read', 'write'],
   })

@@ -37,10 +37,11 @@ export class JobRows {
     return this.#sql.exec<JobBody>('SELECT n, at, body FROM job WHERE name = ? LIMIT 1', name).toArray().map(rowOf)[0]
   }
 
-  /** Newest first, older than the row `before`. */
-  list(limit: number, before = Number.MAX_SAFE_INTEGER): readonly JobRow[] {
-    const query = 'SELECT n, at, body FROM job WHERE n < ? ORDER BY n DESC LIMIT ?'
-    return this.#sql.exec<JobBody>(query, before, limit).toArray().map(rowOf)
+  /** Newest first, older than the row `before`, of one project or of all. */
+  list(limit: number, before = Number.MAX_SAFE_INTEGER, project: string | null = null): readonly JobRow[] {
+    const query = `SELECT n, at, body FROM job WHERE n < ?1 AND (?2 IS NULL OR json_extract(body, '$.plan.project') = ?2)
+      ORDER BY n DESC LIMIT ?3`
+    return this.#sql.exec<JobBody>(query, before, project, limit).toArray().map(rowOf)
   }
 
   add(job: Job, at: number | undefined): void {

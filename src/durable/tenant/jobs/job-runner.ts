@@ -34,6 +34,7 @@ export type RunnerOptions = {
   readonly hasSession: DeliveryContext['hasSession']
   readonly judgeDelivery: DeliveryContext['judgeDelivery']
   readonly sources: () => Promise<Sources>
+  readonly modelOfProject: JobRunContext['modelOfProject']
   readonly loadSkills: (authority: Authority, names: readonly string[]) => Promise<Material['skills']>
   readonly guardedFetch: GuardedFetch
   readonly findHome: DeliveryContext['findHome']

@@ -51,6 +51,7 @@ const planView = (plan: JobPlan) => ({
   continuity: plan.isContinuous,
   enabled_toolsets: orNull(plan.toolsets),
   workdir: orNull(plan.workdir),
+  project_id: orNull(plan.project),
   attach_to_session: plan.isAttached,
   max_turns: orNull(plan.maxTurns),
   max_usd: orNull(plan.maxUsd),

@@ -20,7 +20,10 @@ export type JobsOptions = Omit<RunnerOptions, 'jobs' | 'runs'> & {
   readonly mayChange: ChangeCheck
   /** The zone of the tenant. */
   readonly zone: () => string
-  readonly defaultModel: () => Promise<string>
+  /** Whether runs of a job may be in the project. */
+  readonly hasProject: (authority: Authority, project: string) => Promise<boolean>
+  /** Of jobs in this project. */
+  readonly defaultModel: (authority: Authority, project: string | undefined) => Promise<string>
   readonly maxJobs: () => number
   /** Returns why an address or a target of the job cannot be used. */
   readonly checkTargets: (authority: Authority, change: JobChange) => Promise<JobFault | undefined>
@@ -37,7 +40,12 @@ export type RunRequested =
 
 /** `next`: the position of the next page. */
 export type Listed<T> = { readonly data: readonly T[]; readonly next: number | undefined }
-type JobPage = { readonly limit: number; readonly before?: number | undefined }
+type JobPage = {
+  readonly limit: number
+  readonly before?: number | undefined
+  /** Only those of this project. */
+  readonly project?: string | undefined
+}
 
 const unknown = { kind: 'unknown' } as const
 const foreign = { kind: 'foreign' } as const
@@ -56,13 +64,22 @@ export class TenantJobs extends TenantPart implements ScheduledPart {
     this.#runner = new JobRunner({ ...options, jobs: this.#jobs, runs: this.#runs })
   }
 
-  /** `id`: a repeated request has the same one, and gets the job that the first one made. */
+  /**
+   * `id`: a repeated request has the same one, and gets the job that the first one made. `project`: that of the
+   * conversation, which the job belongs to if its runs may.
+   */
   async create(
     authority: Authority,
-    change: JobChange,
-    { id, origin }: { readonly id?: string; readonly origin?: JobOrigin } = {},
+    given: JobChange,
+    {
+      id,
+      origin,
+      project,
+    }: { readonly id?: string; readonly origin?: JobOrigin; readonly project?: string | undefined } = {},
   ): Promise<JobCreated> {
     if (!this.mayChange(authority, 'jobs')) return foreign
+    const isOfProject = project !== undefined && (await this.#options.hasProject(authority, project))
+    const change = isOfProject ? { ...given, project_id: project } : given
     const [defaultModel, fault, approved] = await this.#check(authority, change)
     const earlier = id === undefined ? undefined : this.#find(authority, id)
     if (earlier) return { kind: 'changed', job: jobView(earlier) }
@@ -79,7 +96,8 @@ export class TenantJobs extends TenantPart implements ScheduledPart {
   /** `reference`: the id or the name of the job. */
   async update(authority: Authority, reference: string, change: JobChange): Promise<JobChanged> {
     if (!this.mayChange(authority, 'jobs')) return foreign
-    const [defaultModel, fault, approved] = await this.#check(authority, change)
+    const project = this.#find(authority, reference)?.job.plan.project
+    const [defaultModel, fault, approved] = await this.#check(authority, change, project)
     const row = this.#find(authority, reference)
     if (!row) return unknown
     if (fault) return fault
@@ -164,20 +182,28 @@ export class TenantJobs extends TenantPart implements ScheduledPart {
     return true
   }
 
+  /** The jobs of a project that is deleted stay, outside of any project. */
+  leaveProject(id: string): void {
+    for (const { job } of this.#jobs.list(this.#jobs.count(), undefined, id)) {
+      const { project: _, ...plan } = job.plan
+      this.#jobs.put({ ...job, plan })
+    }
+  }
+
   get(authority: Authority, reference: string): JobView | undefined {
     const row = this.#find(authority, reference)
     return row && jobView(row)
   }
 
   /** Newest first. */
-  list(authority: Authority, { limit, before }: JobPage): Listed<JobView> {
+  list(authority: Authority, { limit, before, project }: JobPage): Listed<JobView> {
     this.requireOwn(authority)
     if (!hasScope(authority, 'jobs')) return { data: [], next: undefined }
     const found: JobRow[] = []
     let position = before
     // A person who acts in one chat sees only the jobs of this chat, so that more rows may have to be read.
     for (;;) {
-      const rows = this.#jobs.list(limit + 1, position)
+      const rows = this.#jobs.list(limit + 1, position, project)
       found.push(...rows.filter(({ job }) => isVisible(job, authority)))
       position = rows.at(-1)?.n
       if (rows.length <= limit || found.length > limit) break
@@ -220,11 +246,12 @@ export class TenantJobs extends TenantPart implements ScheduledPart {
     return row && isVisible(row.job, authority) ? row : undefined
   }
 
-  #check(authority: Authority, change: JobChange) {
+  #check(authority: Authority, change: JobChange, before?: string) {
+    const { project_id: project = before } = change
     const scripts = hasScope(authority, 'approve') ? [change.script, change.monitor_script] : []
     const hashing = scripts.filter((text) => typeof text === 'string').map((text) => sha256Hex(text))
     return Promise.all([
-      this.#options.defaultModel(),
+      this.#options.defaultModel(authority, project ?? undefined),
       this.#options.checkTargets(authority, change),
       Promise.all(hashing),
     ])

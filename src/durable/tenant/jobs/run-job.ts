@@ -29,6 +29,7 @@ export type JobRunContext = {
   readonly runs: RunRows
   readonly sessionOf: (sessionId: string) => SessionJobs
   readonly sources: () => Promise<Sources>
+  readonly modelOfProject: (plan: JobPlan) => Promise<string | null | undefined>
   readonly guardedFetch: GuardedFetch
   readonly loadSkills: (authority: Authority, names: readonly string[]) => Promise<Material['skills']>
   /** Ends the run. `isBlocked`: its configuration cannot work, and nothing was tried. */
@@ -48,7 +49,7 @@ export async function advanceRun(context: JobRunContext, run: OpenRun): Promise<
   if (run.status === 'running') return pollRun(context, run)
   const expired = findTimeout(run)
   if (expired) return context.finish(run, expired)
-  const block = findBlock(run.plan, await context.sources())
+  const block = findBlock(run.plan, await context.sources(), await context.modelOfProject(run.plan))
   if (block !== undefined) return context.finish(run, { status: 'failed', error: block }, true)
   await failpoint('job-claimed')
   const monitored = await runMonitor(context, run)
@@ -259,6 +260,7 @@ const jobSession = ({ id, plan }: OpenRun): JobSession => ({
   ...(plan.model !== undefined && { model: plan.model }),
   ...(plan.maxUsd !== undefined && { maxUsd: plan.maxUsd }),
   ...(plan.workdir !== undefined && { workdir: plan.workdir }),
+  ...(plan.project !== undefined && { project: plan.project }),
 })
 
 // Gathers what the prompt of a run is made of: outputs of other jobs, of its script and of what it monitors.

@@ -16,6 +16,8 @@ export type JobSession = {
   readonly model?: string
   readonly maxUsd?: number
   readonly workdir?: string
+  /** The id of the project that the session belongs to. */
+  readonly project?: string
 }
 
 /** `key`: a script with one key runs once. */

@@ -35,6 +35,7 @@ export type ProjectRowsOptions = {
   readonly audit: TenantAudit
   readonly blobs: R2Bucket | undefined
   readonly tenantId: string
+  readonly onRemoved: (id: string) => void
 }
 
 /** `forbidden`: the caller sees the project and may not change this. */
@@ -162,6 +163,7 @@ export class ProjectRows {
       this.#options.sql.exec(`DELETE FROM ${table} WHERE project = ?`, id)
     this.#options.sql.exec('DELETE FROM project WHERE id = ?', id)
     this.#countBytes()
+    this.#options.onRemoved(id)
     this.#audit(authority, 'project.deleted', id, { name: found.name })
     await this.#deleteBlobs(blobs)
     return 'removed'
@@ -228,9 +230,9 @@ export class ProjectRows {
     const row = this.#row(id)
     if (!row) return 'gone'
     if (!this.#accessOf(authority, id)) return undefined
-    const { version, name, instructions } = row
+    const { version, name, instructions, model } = row
     if (version === known) return 'same'
-    return { version, name, instructions, rights: parseRights(row.rights), files: this.#files(id).map(toFile) }
+    return { version, name, instructions, model, rights: parseRights(row.rights), files: this.#files(id).map(toFile) }
   }
 
   #row(id: string): ProjectRow | undefined {

@@ -48,6 +48,7 @@ export type ProjectMaterial = {
   readonly version: number
   readonly name: string
   readonly instructions: string
+  readonly model: string | null
   /** The rights of everybody who has written the instructions. */
   readonly rights: readonly EarlierRights[]
   readonly files: readonly ProjectFile[]

@@ -2,7 +2,7 @@
 
 import type { Authority } from '#agent/core/permission/authority.ts'
 import { TenantPart } from '../tenant-part.ts'
-import { type ProjectMethod, projectBytesName } from './project.ts'
+import { type Project, type ProjectMethod, projectBytesName } from './project.ts'
 import type { ProjectRows, ProjectRowsOptions } from './project-rows.ts'
 
 export class TenantProjects extends TenantPart {
@@ -16,6 +16,10 @@ export class TenantProjects extends TenantPart {
 
   /** Bytes in rows of this object. */
   readonly storedBytes = (): number => this.#options.values.get<number>(projectBytesName) ?? 0
+
+  /** Undefined when the caller is no member. For other parts of the object. */
+  readonly find = (authority: Authority, id: string) =>
+    this.run(authority, 'find', [id]) as Promise<Project | undefined>
 
   /** The methods check further scopes. */
   async run(authority: Authority, method: ProjectMethod, given: unknown[]): Promise<unknown> {

@@ -25,6 +25,7 @@ import { contextFileCap, cursorRuleFolder, foldersTo, listContextFiles } from '#
 import { isOwnReset } from '#durable/platform/object-reset.ts'
 import { type ContextFile, readFolder, readText, renderContextFile } from './context-files.ts'
 import { withTimeout } from '#durable/platform/timeout.ts'
+import { projectTextOf } from '#durable/storage/session-metadata.ts'
 import type { TurnSession } from '../turn-session.ts'
 
 /** Describes the workspace where commands run and files are. */
@@ -210,9 +211,11 @@ const guidancePart: PromptPart = ({ session, tools, model }) => [
   createLayer('behaviour', renderBehaviour(tools)),
 ]
 
-/** The instructions of the session's project, as the session has them. */
-const projectPart: PromptPart = ({ session: { meta } }) =>
-  meta.project?.text ? createLayer('project', meta.project.text) : undefined
+/** The instructions of the session's project, as the session has them. A subagent has those of its conversation. */
+const projectPart: PromptPart = ({ session: { meta } }) => {
+  const text = projectTextOf(meta)
+  return text ? createLayer('project', text) : undefined
+}
 
 export const promptParts: readonly PromptPart[] = [
   guidancePart,

@@ -12,6 +12,8 @@ export type SessionJobsOptions = {
   readonly sessionId: string
   /** The chat of the session. */
   readonly chat: () => ChatOrigin | undefined
+  /** The id of the project of the session. */
+  readonly project: () => string | undefined
   /** The text that the person has typed in this conversation. */
   readonly typed: () => string
 }
@@ -20,14 +22,21 @@ export type SessionJobsOptions = {
 const maxListed = 50
 const jobIdChars = 12
 
-export function createSessionJobs({ env, tenantId, sessionId, chat, typed }: SessionJobsOptions): JobScheduler {
+export function createSessionJobs({
+  env,
+  tenantId,
+  sessionId,
+  chat,
+  project,
+  typed,
+}: SessionJobsOptions): JobScheduler {
   const stub = () => tenantStub(env, tenantId).jobs
   return {
     create: async (authority, fields, key) => {
       const origin = chat()
       const id = (await hashParts([key])).slice(0, jobIdChars)
       const made = { sessionId, ...(origin && { chat: origin }), typed: typed() }
-      return getAnswer(await stub().create(authority, fields, { id, origin: made }))
+      return getAnswer(await stub().create(authority, fields, { id, origin: made, project: project() }))
     },
     update: async (authority, reference, fields) => getAnswer(await stub().update(authority, reference, fields)),
     change: async (authority, reference, to) =>

@@ -52,6 +52,17 @@ describe('a delegated goal', () => {
     expect(scripted.requests).toHaveLength(3)
   })
 
+  it('has the model that the call names, and a name that is none is refused with the nearest ones', async () => {
+    const { id, ofChildren } = await conversation({
+      parent: [delegate({ goal: 'Count the files.', model: 'scripted/nothing-like-it' }), says('ok')],
+      child: () => says('Done.'),
+    })
+    await send(id, 'go')
+    expect(ofChildren()).toEqual([])
+    const [refused] = (await stored(id)).filter(({ role }) => role === 'tool')
+    expect(String(refused?.content)).toContain('The model scripted/nothing-like-it is not available here')
+  })
+
   it('has no tools that ask, remember, schedule or delegate (DE1)', async () => {
     const { id, ofChildren } = await conversation({
       parent: [delegate({ goal: 'Try everything.', role: 'orchestrator' }), says('ok')],

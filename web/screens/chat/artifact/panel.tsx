@@ -20,7 +20,7 @@ import { type FileContent, readContent, wasThere } from '../../files/file-conten
 import { isRendered, Rendered } from '../../files/views/rendered.tsx'
 import { readDraft, suggest } from '../draft.ts'
 import { timeline } from '../store.ts'
-import { closeArtifact, type Opened } from './opened.ts'
+import { closeArtifact, opened, type Opened } from './opened.ts'
 import { VersionSwitch } from './version-switch.tsx'
 
 type View = 'shown' | 'source' | 'changes'
@@ -41,7 +41,7 @@ export function ArtifactPanel({ file }: { readonly file: Opened }) {
     void content.reload()
     void versions.reload()
   })
-  const panel = useModal(isFull)
+  const panel = useModal(isFull, file)
   return (
     <aside
       ref={panel}
@@ -105,12 +105,22 @@ function useFollowRuns(onEnd: () => void): void {
   }, [ended])
 }
 
+const covers = '(max-width: 60rem)'
+
+/** A file that covers the chat does not stay open behind another screen. */
+function closeLeft(file: Opened): void {
+  if (opened.value === file && matchMedia(covers).matches) opened.value = undefined
+}
+
 /** Takes the focus. Where it covers the page, the rest of the page takes none. */
-function useModal(isFull: boolean) {
+function useModal(isFull: boolean, file: Opened) {
   const panel = useRef<HTMLElement>(null)
-  useEffect(() => panel.current?.querySelector('h2')?.focus(), [])
   useEffect(() => {
-    const narrow = matchMedia('(max-width: 60rem)')
+    panel.current?.querySelector('h2')?.focus()
+    return () => closeLeft(file)
+  }, [])
+  useEffect(() => {
+    const narrow = matchMedia(covers)
     const covered = [...document.querySelectorAll<HTMLElement>('.skip, .top, .side, .chat')]
     const cover = () => {
       for (const one of covered) one.inert = isFull || narrow.matches
