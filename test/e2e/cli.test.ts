@@ -282,7 +282,8 @@ it('waits for a person with exit code 3, and decides', async () => {
   expect((await run(['approve', id, '--deny', '--reason', 'not now'])).code).toBe(0)
   expect(await follower).toMatchObject({ code: 0, out: expect.stringContaining('gone') })
   const late = await run(['approve', id, '--once'])
-  expect(late).toMatchObject({ code: 1, err: `Nothing waits under ${id}. See talaria approve --list.\n` })
+  const decided = 'This approval has already been decided, or the turn has ended.\n'
+  expect(late).toMatchObject({ code: 1, err: decided })
   const key = await json<{ id: string; key: string; scopes: string[] }>('keys', 'add', '--scopes', 'read')
   expect(key.scopes).toEqual(['read'])
   expect((await run(['-z', 'hi'], '', { TALARIA_API_KEY: key.key })).code).toBe(4)

@@ -162,6 +162,7 @@ globalThis.fetch = (input: RequestInfo | URL, init?: RequestInit) => {
 async function respond(input: RequestInfo | URL, init?: RequestInit): Promise<Response> {
   const request = new Request(input as RequestInfo, { ...init, signal: null })
   const signal = init?.signal ?? undefined
+  if (signal?.aborted) throw aborted()
   const text = await request.text()
   const body = JSON.parse(text) as ModelRequest
   const known = scripts.get(body.model)

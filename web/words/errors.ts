@@ -18,7 +18,7 @@ const english = new Map(
   }),
 )
 
-/** What a code says in German when its sentence has no translation. The API may have newer ones: `unknown`. */
+/** The German text of a code whose sentence has no translation. The API may have newer ones: `unknown`. */
 const germanCodes: Readonly<Record<string, string>> = {
   body_too_large: 'Das ist zu groß.',
   insufficient_scope: 'Dein Schlüssel darf das nicht.',

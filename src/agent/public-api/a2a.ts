@@ -129,7 +129,7 @@ export class TaskRenderer {
     return [this.#artifact(text, { append, lastChunk: false })]
   }
 
-  /** What was streamed before a tool call is no part of the answer. */
+  /** Text that was streamed before a tool call is no part of the answer. */
   #replaceText(text: string): readonly JsonObject[] {
     return text ? [this.#artifact(text, { append: false, lastChunk: true })] : []
   }

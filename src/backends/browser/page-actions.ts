@@ -173,7 +173,7 @@ export async function actForPerson(page: BrowserPage, input: PersonInput): Promi
 
 type View = { readonly width: number; readonly height: number }
 
-/** What a person sees: nothing is masked. */
+/** The picture for a person: nothing is masked. */
 export async function showScreen(page: BrowserPage): Promise<{ readonly view: View; readonly image: string }> {
   const [{ cssVisualViewport }, { data }] = await Promise.all([
     page.send<{ cssVisualViewport: { clientWidth: number; clientHeight: number } }>('Page.getLayoutMetrics'),

@@ -58,7 +58,7 @@ export type ActionOutcome = {
 type ActionResult = Pick<ActionOutcome, 'value' | 'image'> & {
   readonly snapshot?: PageSnapshot
   readonly filled?: readonly FilledField[]
-  /** What was done before it failed counts. */
+  /** The steps before it count as done. */
   readonly error?: string
 }
 
@@ -122,7 +122,7 @@ function requireGuarded(action: PageAction): void {
     throw new BrowserProblem('Refused: nothing is copied from a browser that holds values of the vault or of a person.')
 }
 
-/** What a key puts on the clipboard could be pasted elsewhere. */
+/** Text that a key puts on the clipboard could be pasted elsewhere. */
 function isCopying(key: string): boolean {
   const parts = key.toLowerCase().split('+')
   const last = parts.at(-1) ?? ''

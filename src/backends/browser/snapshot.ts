@@ -20,7 +20,7 @@ const maxSearchedElements = 5_000
 
 const countElements = `document.getElementsByTagName('*').length`
 
-/** What a snapshot must not show. */
+/** Hides protected values from a snapshot. */
 export type SnapshotMask = {
   readonly nodesIn: (frame: SnapshotFrame) => ReadonlySet<number>
   /** Masks values before a text is cut, so that no part of one is left. */

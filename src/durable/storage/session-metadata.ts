@@ -72,7 +72,7 @@ export type SubagentLink = {
   readonly depth: number
   /** The files of the parent are here. */
   readonly hasFiles?: true
-  /** What the project of its conversation says. */
+  /** The contribution of its conversation's project. */
   readonly project?: string
   /** Messages that came too late. */
   readonly missed?: readonly string[]
@@ -252,7 +252,7 @@ export type SessionMetadata = Conversations & {
   readonly expiresAt?: number | undefined
 }
 
-/** What the project says to the session, or to the conversation that it works for. */
+/** The contribution of a project to the session, or to the conversation that it works for. */
 export const projectTextOf = ({ project, subagent }: SessionMetadata): string | undefined =>
   project?.text ?? subagent?.project
 

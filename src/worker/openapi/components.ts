@@ -128,7 +128,7 @@ function mapDeep(value: unknown, change: (node: Json) => Json): unknown {
 
 /** Shortens what zod writes. Responses may get fields in later versions, so their objects are open. */
 const simplify = (schema: Json, io: SchemaDirection): Json =>
-  mapDeep(schema, (node) => joinNull(withoutNoise(node, io))) as Json
+  mapDeep(schema, (node) => withoutNoise(joinNull(node), io)) as Json
 
 function withoutNoise(node: Json, io: SchemaDirection): Json {
   const { additionalProperties, minimum, maximum, pattern, ...rest } = node

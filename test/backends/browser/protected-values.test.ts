@@ -100,7 +100,7 @@ describe.skipIf(chromium === undefined)('protected values (needs Chromium)', () 
   })
   afterAll(() => browser.close())
 
-  /** What the model has seen since the attempt began. */
+  /** Everything that the model has seen since the attempt began. */
   let seen: string[] = []
   let snapshot = ''
   const act: BrowserSession['act'] = async (action) => {

@@ -421,7 +421,7 @@ const unaudited: readonly RegExp[] = [
   /^POST \/api\/mcp\/import$/,
   // Writes an entry when somebody was signed in (mcp-oauth.test.ts).
   /^DELETE \/api\/mcp\/servers\/\{alias\}\/oauth$/,
-  /^POST \/ag-ui$/,
+  /^POST \/(?:ag-ui$|a2a(?:$|\/))/,
   /^\w+ \/v1\/(?:chat\/completions|responses|conversations|embeddings|audio|images|runs|files|uploads|models)/,
   /^\w+ \/api\/sessions(?:\/import)?$/,
   /^\w+ \/api\/sessions\/\{id\}(?:$|\/)/,

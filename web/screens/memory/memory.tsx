@@ -107,7 +107,7 @@ type Version = Origin & {
   readonly removed: readonly string[]
 }
 
-/** When an entry was stored, and where. */
+/** The time and the place at which an entry was stored. */
 function OriginOf({ entry }: { readonly entry: KnownEntry | undefined }) {
   if (!entry?.at) return null
   const { at, session_id: session, foreign } = entry

@@ -37,7 +37,7 @@ async function update(session: Session, authority: Authority): Promise<void> {
   await adopt(session, reader, found)
 }
 
-/** Who has given the project to a channel has given it to everybody who may write there. */
+/** A project that somebody has given to a channel is given to everybody who may write there. */
 function readerOf({ meta, tenantId, sessionId }: Session, authority: Authority): Authority {
   const isOfChannel = meta.project?.id === meta.channelProject
   return isOfChannel ? systemAuthority(tenantId, { kind: 'session', id: sessionId }, ['write', 'approve']) : authority

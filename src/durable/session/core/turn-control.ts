@@ -34,7 +34,7 @@ export class TurnControl {
   readonly #wakes: () => WakeSchedule['wakes']
   #schedule = schedules.newSchedule
   #injectionAfter = 0
-  /** When an ended turn was sent to history last, and whether another one waits. */
+  /** The time at which an ended turn was sent to history last, and whether another one waits. */
   #projectedAt = 0
   #isProjectionDue = false
 

@@ -80,7 +80,7 @@ export class MemoryRows {
   /** Stores entries as a new version. */
   record(store: StoreName, entries: readonly KnownEntry[], by: EntryOrigin): void {
     const before = this.known(store)
-    // What was there before versions were kept can be restored too.
+    // Entries from before versions were kept can be restored too.
     if (before.length && !this.versions(store).length) this.#addVersion(store, before, {})
     this.replace(store, entries)
     this.#addVersion(store, entries, by)

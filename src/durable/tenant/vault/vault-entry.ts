@@ -5,7 +5,7 @@ import type { SecretOwner } from '#durable/platform/seal.ts'
 import { callLoaded, type LoadedCalls } from '../loaded-part.ts'
 import type { VaultRows } from './vault-rows.ts'
 
-/** What anybody of the tenant may see. */
+/** The part that anybody of the tenant may see. */
 export type VaultView = {
   readonly name: string
   /** The names of its fields. */

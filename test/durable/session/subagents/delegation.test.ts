@@ -282,16 +282,15 @@ describe('the cost of subagents', () => {
       parent: [delegate({ tasks: [{ goal: 'The first goal.' }, { goal: 'The second goal.' }] }), says('ok')],
       child: () => says('Done.'),
     })
-    const before = await tenantTokens()
     const { run_id: run, usage } = await send(id, 'go')
     // Two calls of the parent, one of each subagent: 60 fresh and 40 cached tokens each.
     expect(usage).toMatchObject({ input: 240, output: 40 })
     expect(await usageOf(`/api/sessions/${id}/runs/${String(run)}`)).toMatchObject({ input: 240, output: 40 })
     expect(await usageOf(`/api/sessions/${id}`)).toMatchObject({ input: 240, output: 40 })
-    await until(async () => (await tenantTokens()) - before === 240)
+    await until(async () => (await tokensOfTree(id)) === 240)
     await send(id, 'again')
     expect(await usageOf(`/api/sessions/${id}`)).toMatchObject({ input: 300, output: 50 })
-    await until(async () => (await tenantTokens()) - before === 300)
+    await until(async () => (await tokensOfTree(id)) === 300)
   })
 
   it('stays within what is left of the limits of the parent', async () => {
@@ -311,12 +310,16 @@ describe('the cost of subagents', () => {
   })
 })
 
-async function tenantTokens(): Promise<number> {
-  const { body } = await call<{ data: readonly { readonly usage?: { input: number }; readonly input?: number }[] }>(
-    'GET',
-    '/api/usage',
-  )
-  return body.data.reduce((sum, one) => sum + (one.usage?.input ?? one.input ?? 0), 0)
+/** The report of the tenant over a conversation and its subagents. Other tests use the same tenant. */
+async function tokensOfTree(id: string): Promise<number> {
+  const reports = [id, ...(await childrenOf(id))].map(async (session) => {
+    const { body } = await call<{ data: readonly { readonly usage?: { input: number }; readonly input?: number }[] }>(
+      'GET',
+      `/api/usage?session_id=${session}`,
+    )
+    return body.data.reduce((sum, one) => sum + (one.usage?.input ?? one.input ?? 0), 0)
+  })
+  return (await Promise.all(reports)).reduce((sum, each) => sum + each, 0)
 }
 
 describe('files', () => {

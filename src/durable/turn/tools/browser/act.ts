@@ -91,7 +91,7 @@ async function useOpen(host: BrowserHost, state: OpenBrowser, action: OpenAction
   }
 }
 
-/** Where the person has gone, and what the page shows. */
+/** Ends the hand-over, and shows where the person has left the browser. */
 async function takeBack(host: BrowserHost, state: OpenBrowser, isDone: boolean, call: BrowserCall) {
   const free = endLease(host, state)
   await saveProfile(host, openVendor(host, state.backend), await toAcquired(host, state), state)

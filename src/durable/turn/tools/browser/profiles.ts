@@ -11,7 +11,7 @@ import { maxProfileChars, profileOwner, vaultOf } from '#durable/tenant/vault/va
 import type { BrowserHost } from './browser-host.ts'
 import { browserAuthority } from './protected-values.ts'
 
-/** What Chrome says about a cookie, and takes back. */
+/** The fields of a cookie that Chrome gives and takes back. */
 type Cookie = Readonly<Record<string, unknown>> & { readonly expires?: number; readonly session?: boolean }
 
 const taken = ['name', 'value', 'domain', 'path', 'expires', 'httpOnly', 'secure', 'sameSite', 'partitionKey'] as const

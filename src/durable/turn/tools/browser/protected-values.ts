@@ -81,7 +81,7 @@ async function findEntry(host: BrowserHost, name: string): Promise<OpenedEntry> 
   throw new BrowserProblem(`The vault has no entry "${name.slice(0, 100)}". browser_fill without an entry lists them.`)
 }
 
-/** What the model may know. */
+/** The part of the vault that the model may know. */
 export const describeVault = async (host: BrowserHost): Promise<Readonly<Record<string, unknown>>> => ({
   entries: (await openVault(host, true)).map(({ name, fields, origins, unasked }) => ({
     name,
