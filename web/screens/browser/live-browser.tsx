@@ -29,6 +29,15 @@ const keys = ['Enter', 'Tab', 'Backspace', 'Escape', 'ArrowUp', 'ArrowDown'] as 
 
 export function LiveBrowser() {
   const { id } = place.value
+  if (id) return <BrowserOf key={id} id={id} />
+  return (
+    <Screen title={say('title')}>
+      <p class="note">{say('noSession')}</p>
+    </Screen>
+  )
+}
+
+function BrowserOf({ id }: { readonly id: string }) {
   const base = path`/api/sessions/${id}/browser`
   const loaded = useLoad(async () => {
     const state = await get<State>(base)
@@ -176,6 +185,7 @@ const { say } = wordsOf(
     page: 'The page that the agent sees',
     pageYours: 'The page. Click where you want to click.',
     text: 'Text for the field that you clicked',
+    noSession: 'The browser of a session appears here. Open it from the request with which the agent hands it to you.',
     title: 'Browser',
     type: 'Type',
     up: 'Scroll up',
@@ -190,6 +200,8 @@ const { say } = wordsOf(
     page: 'Die Seite, die der Agent sieht',
     pageYours: 'Die Seite. Klicke, wohin du klicken willst.',
     text: 'Text für das Feld, das du angeklickt hast',
+    noSession:
+      'Hier erscheint der Browser einer Sitzung. Öffne ihn aus der Anfrage, mit der der Agent ihn dir übergibt.',
     title: 'Browser',
     type: 'Tippen',
     up: 'Nach oben',

@@ -63,6 +63,7 @@ const { say, nameOf } = wordsOf(
     person: 'by a person',
     foreign: 'may come from outside',
     versions: 'Earlier versions',
+    noVersions: 'There are none yet.',
     before: 'before versions were kept',
     restore: 'Restore',
     forget: 'Forget',
@@ -83,6 +84,7 @@ const { say, nameOf } = wordsOf(
     person: 'von einem Menschen',
     foreign: 'kann von außen stammen',
     versions: 'Frühere Fassungen',
+    noVersions: 'Es gibt noch keine.',
     before: 'aus der Zeit vor den Fassungen',
     restore: 'Wiederherstellen',
     forget: 'Vergessen',
@@ -149,6 +151,7 @@ function VersionList({ target, onRestored }: Omit<VersionsProps, 'of'>) {
     <Panel of={versions}>
       {({ data }) => (
         <ul class="list-of">
+          {!data.length && <li class="note">{say('noVersions')}</li>}
           {data.map(({ id, at, added, removed }, index) => (
             <li key={id} class="card">
               <div class="row">
