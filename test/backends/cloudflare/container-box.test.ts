@@ -119,7 +119,7 @@ describe.each(apis)('a healthy container, with the API %s,', (api) => {
     const { backend, engine } = open(api)
     await backend.exec(command(engine.root), T)
     const shown = await backend.exec(`pwd; ls -d ${engine.root}.moved-*`, T)
-    expect(shown.stdout).toMatch(/^\S+\/workspace\n\S+\/workspace\.moved-\d+\n$/)
+    expect(shown.stdout).toMatch(/^\S+\/workspace\n\S+\/workspace\.moved-\d+-\w+\n$/)
     expect(shown.stderr).toContain('created again')
     expect(engine.destroyed).toBe(0)
   })
