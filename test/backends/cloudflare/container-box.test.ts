@@ -588,6 +588,32 @@ describe.each(apis)('a file for which there is no space, with the API %s,', (api
   })
 })
 
+describe.each(apis)('a container without space for the files that are restored, with the API %s,', (api) => {
+  it('runs nothing, says so, and keeps the copies until one has space', async ({ skip }) => {
+    const { backend, engine, box, world } = open(api)
+    await backend.exec('head -c 3000000 /dev/urandom > big; echo one > a', T)
+    expect(await box.save()).toBe('saved')
+    await backend.exec('echo two > a', T)
+    expect(await box.save()).toBe('saved')
+    const copies = structuredClone(world.stored)
+    engine.kill()
+    skip(!engine.limitDisk('size=5m'), 'This process may not mount a disk.')
+    for (let turn = 0; turn < 3; turn++) {
+      await expect(backend.exec(`echo ${turn} > new`, T)).rejects.toMatchObject({
+        code: 'unavailable',
+        message: expect.stringMatching(/could not be restored, and nothing runs before. Its copies stay. .*space/),
+      })
+      expect(await box.save()).toBe('nothing')
+    }
+    expect(world.stored).toEqual(copies)
+    engine.kill()
+    expect(await backend.exec('cat a; stat -c %s big; ls', T)).toMatchObject({
+      stdout: 'two\n3000000\na\nbig\n',
+      stderr: expect.stringContaining('as it was last saved'),
+    })
+  })
+})
+
 describe.each(apis)('a job that fills the disk, with the API %s,', (api) => {
   it('ends with its own code and the reason, and once', async ({ skip }) => {
     const { backend, engine } = open(api)
