@@ -7,6 +7,7 @@
 import type { RestoreOutcome, ScriptResult } from '../host/host-port.ts'
 import { cleanMemory, type HostFolders, judgeWorkspace, movedWorkspace, quote } from '../host/scripts.ts'
 import { withTimeout } from '#durable/platform/timeout.ts'
+import { createFailure } from './container-failure.ts'
 import { within } from './within.ts'
 
 /** One copy. Those of earlier versions have only an id: they are squashfs files that the SDK made. */
@@ -175,7 +176,10 @@ export class WorkspaceCopies {
     return 'saved'
   }
 
-  /** False when the copy cannot be used: the next one is tried. One that is damaged is deleted. */
+  /**
+   * False when the copy cannot be used: the next one is tried. One that is damaged is deleted. Throws when the container
+   * has no place for it: it is whole, and commands in an empty workspace would soon replace it by copies of that.
+   */
   async #restoreCopy(bucket: CopyBucket, copy: WorkspaceCopy, outcome: 'restored' | 'older'): Promise<boolean> {
     const { files, folders, logError } = this.#options
     const at = this.#folderOf(copy.id)
@@ -186,6 +190,7 @@ export class WorkspaceCopies {
         ? await files.run(unpackWorkspace({ ...folders, at, copy, outcome }), defaultTimeoutMs)
         : { code: damagedCode, output: 'Objects are missing in the bucket.' }
       if (code === 0) return true
+      if (code !== damagedCode && code !== unusableCode) throw createFailure('RESTORE', notRestored(output))
       logError('workspace.copy_unusable', 'A copy of a workspace cannot be used.', new Error(output.trim()))
       if (code === damagedCode) await this.#forget(copy.id)
       return false
@@ -284,6 +289,11 @@ const partName = (part: number): string => `p${String(part).padStart(5, '0')}`
 const nothingToSaveCode = 91
 /** Exit code when an archive is not what was saved. */
 const damagedCode = 90
+/** Exit code when an archive without a hash cannot be unpacked although there is space: it may be damaged. */
+const unusableCode = 88
+
+const notRestored = (output: string): string =>
+  `The workspace could not be restored, and nothing runs before. Its copies stay. ${output.trim() || 'Is there enough space?'}`
 
 type Packed = {
   /** When packing began, in seconds since 1970, by the clock of the container. */
@@ -335,9 +345,13 @@ function unpackWorkspace({ state, root, at, copy, outcome }: UnpackOptions): str
     copy.sha256 === undefined
       ? ''
       : `h=$(cat "$D"/p* | sha256sum); [ "\${h%% *}" = ${copy.sha256} ] || { echo 'The hash is another one.'; exit ${damagedCode}; }\n`
+  const unhashed =
+    copy.sha256 === undefined
+      ? `{ printf %65536s > "$S/full"; } 2>/dev/null && c=${unusableCode}; rm -f "$S/full"; `
+      : ''
   return `S=${quote(state)}; R=${quote(root)}; D=${quote(at)}; N="$S/new"; set -o pipefail
 ${verify}rm -rf "$N"; mkdir -p "$N" && : > "$S/restoring" || exit 1
-{ ${unpack}; } || { tail -n 1 "$D/error"; rm -rf "$N"; exit 1; }
+{ ${unpack}; } || { c=1; ${unhashed}tail -n 1 "$D/error"; rm -rf "$N"; exit $c; }
 rm -rf -- "$R" 2>/dev/null
 if [ ! -e "$R" ]; then mv -T "$N" "$R"; else cp -a "$N/." "$R/"; fi || exit 1
 echo ${outcome} > "$S/restored"; rm -rf "$S/restoring" "$N"; :`

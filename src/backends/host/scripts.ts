@@ -63,29 +63,41 @@ export const requirePrepared = (
 ${script}`
 
 /**
- * Defines \`findFolder\`, which prints the path of a folder by its device and inode: by the processes that work there or have
- * it open, which also know that it was removed, then by two searches that take at most \`$2\` seconds each.
+ * Defines \`findFolder\`, which puts the path of a folder, by its device and inode, into \`m\`: by the processes that work
+ * there or have it open, which also know that it was removed, then by two searches that take at most \`$2\` seconds each.
+ * A path is read up to NUL, because a name may end in a newline, and again when the folder is moved at this moment.
  */
-const findFolder = `searchFolder() { timeout "$2" find / "\${@:3}" '(' -path /proc -o -path /sys -o -path /dev ')' -prune -o -type d -inum "\${1#*:}" -printf '%D:%i %p\\n' | grep -m 1 "^$1 "; }
-findFolder() { local f m
+const findFolder = `pathOf() { local k; for k in 1 2 3; do IFS= read -rd '' m < <(readlink -z "$1") && [ "$m" -ef "$1" ] && return; done; m=; }
+searchFolder() { IFS= read -rd '' m < <(timeout "$2" find / "\${@:3}" '(' -path /proc -o -path /sys -o -path /dev ')' -prune -o -type d -inum "\${1#*:}" -printf '%D:%i %p\\0' | grep -zm 1 "^$1 "); m=\${m#* }; [ "$m" ]; }
+findFolder() { local f; m=
 f=$(stat -L -c '%d:%i %n' /proc/[0-9]*/cwd /proc/[0-9]*/fd/* | grep -m 1 "^$1 "); f=\${f#* }
-if [ -n "$f" ]; then m=$(readlink "$f"); [ "$m" -ef "$f" ] || m=
-else m=$(searchFolder "$1" "$2" -maxdepth 4) || m=$(searchFolder "$1" "$2"); m=\${m#* }; fi
-printf '%s' "$m"; } 2>/dev/null
+[ "$f" ] && { pathOf "$f" || [ -e "$f" ]; } || searchFolder "$1" "$2" -maxdepth 4 || searchFolder "$1" "$2"; } 2>/dev/null
 `
 
 /**
  * Defines functions about a workspace \`$R\` that was moved to another name. Only the workspace is saved, so it is moved
  * back, and a link is left at the other name: both names work, and a process in the folder goes on in the workspace.
- * \`returnWorkspace\` takes the other name and prints it. The file \`$S/inode\` has device and inode of the workspace, the
- * start of the host, after which these numbers may be others, and the birth time of the folder.
+ * \`returnWorkspace\` takes the other name and the inode, and is true when it has moved it. The file \`$S/inode\` has device
+ * and inode of the workspace, the start of the host, after which these numbers may be others, and the birth time of the
+ * folder; then the folder that the workspace leads to, if it is a link.
+ *
+ * Several scripts may do this at once. What they do fails if another one was faster: only a folder can be moved from a
+ * name with a slash at its end, only an empty or missing folder is replaced by one, and a file is never replaced by a
+ * folder. So \`moveAside\` moves all but folders. The record is written over in one call: it is never seen half or empty.
  */
 export const movedWorkspace = `hostStart() { local l= b= a; { read -r l < /proc/1/stat; read -r b < /proc/sys/kernel/random/boot_id; } 2>/dev/null; a=(\${l##*) }); echo "$b:\${a[19]}"; }
-noteWorkspace() { stat -L -c "%d:%i $(hostStart) %w" -- "$R" > "$S/inode"; } 2>/dev/null
-returnWorkspace() { [ ! -e "$R" ] && [ ! -L "$R" ] || mv -T -- "$R" "$R.moved-$(date +%s)" || return
-mv -T -- "$1" "$R" || return; ln -s -- "$R" "$1"; printf '%s\\n' "$1"; } 2>/dev/null
-${findFolder}findWorkspace() { local i m; read -r i m < "$S/inode" && [ -n "$i" ] || return 1
-m=$(findFolder "$i" 20); [ -n "$m" ] && returnWorkspace "$m" || rm -f "$S/inode"; } 2>/dev/null
+noteWorkspace() { local s l=; s=$(stat -L -c "%d:%i $(hostStart) %w" -- "$R") || return; [ ! -L "$R" ] || IFS= read -rd '' l < <(readlink -zf -- "$R"); printf '%-127s\\n%s\\0' "$s" "$l" 1<> "$S/inode"; } 2>/dev/null
+moveAside() { local x; [ ! -d "$R" ] && { [ -e "$R" ] || [ -L "$R" ]; } || return 0
+x=$(mktemp "$R.moved-$(date +%s)-XXXXXX") || { rm -rf "$S/spare"; x=$(mktemp "$R.moved-$(date +%s)-XXXXXX"); } || return
+mv -fT -- "$R" "$x" || { rm -f -- "$x"; [ -d "$R" ] || { [ ! -e "$R" ] && [ ! -L "$R" ]; }; }; } 2>/dev/null
+returnWorkspace() { [ "$(stat -c %d:%i -- "$1")" = "$2" ] && moveAside && mv -fT -- "$1/" "$R" || return
+[ "$(stat -c %d:%i -- "$R")" = "$2" ] || { mv -fT -- "$R/" "$1"; return 1; }
+ln -sT -- "$R" "$1" || :; } 2>/dev/null
+${findFolder}findWorkspace() { local i m l k; for k in 1 2 3; do { read -r i m && IFS= read -rd '' l; } < "$S/inode"; [ "$i" ] || return
+findFolder "$i" 20; [ ! -d "$R" ] || return 0
+[ "$m" ] && [ "$m" != "$l" ] || break
+! returnWorkspace "$m" "$i" || { printf '%s\\n' "$m"; return 0; }; done
+[ -d "$R" ] || rm -f "$S/inode"; } 2>/dev/null
 `
 
 /** Printed when a workspace was created. Other names of a workspace begin with a slash. */
@@ -98,10 +110,11 @@ export const madeWord = 'made'
 export const prepare = ({ state, root }: HostFolders): string =>
   `${movedWorkspace}S=${quote(state)}; R=${quote(root)}
 [ -d "$R" ] || findWorkspace
-[ -d "$R" ] || { [ ! -e "$R" ] && [ ! -L "$R" ]; } || mv -T -- "$R" "$R.moved-$(date +%s)" || exit 1
-[ -d "$S" ] || rm -f -- "$S"; [ -d "$R" ] || echo ${madeWord}; mkdir -p "$S" "$R" && chmod 700 "$S" || exit 1
+moveAside || exit 1
+[ -d "$S" ] || rm -f -- "$S"; mkdir -p "$S" "\${R%/*}" && chmod 700 "$S" || exit 1
+if mkdir "$R" 2>/dev/null; then echo ${madeWord}; rm -f "$S/inode"; else [ -d "$R" ] || exit 1; fi
 [ -e "$S/boot" ] || { cat /proc/sys/kernel/random/uuid > "$S/boot.new" && mv "$S/boot.new" "$S/boot"; } || exit 1
-noteWorkspace; rm -f "$S/restored"; ${keepSpare('"$S"')}; :`
+[ -s "$S/inode" ] && [ ! -e "$S/restored" ] || noteWorkspace; rm -f "$S/restored"; ${keepSpare('"$S"')}; :`
 
 export const returnedNote = (root: string, name: string): string =>
   `[The workspace ${root} had been moved to ${name}. Only ${root} is saved, so it was moved back; ${name} is a link to it.]`
@@ -118,15 +131,16 @@ const searchSeconds = 5
  * \`search\` it also finds a workspace that something else has replaced, such as a job that still runs.
  */
 const followWorkspace = `exec {g}<"$R"
-followEnd() { local i h b n= w m=
-read -r i h b < "$S/inode"; [ ! -d "$R" ] || read -r n w <<< "$(stat -L -c '%d:%i %w' -- "$R")"
+followEnd() { local i h b l n= w m=
+{ read -r i h b; IFS= read -rd '' l; } < "$S/inode"; [ ! -d "$R" ] || read -r n w <<< "$(stat -L -c '%d:%i %w' -- "$R")"
 [ "$n" != "$i" ] || return
-if [ "$(stat -L -c %d:%i /proc/self/fd/$g)" = "$i" ]; then m=$(readlink /proc/self/fd/$g); [ "$m" -ef /proc/self/fd/$g ] || m=
+if [ "$(stat -L -c %d:%i /proc/self/fd/$g)" = "$i" ]; then pathOf /proc/$BASHPID/fd/$g
 elif [ "$1" != search ] || [ -z "$n" ]; then return
-elif [ -n "$i" ] && [ "$h" = "$(hostStart)" ] && { [ "$b" = - ] || [ "$b" != "$w" ]; }; then m=$(findFolder "$i" ${searchSeconds}); fi
+elif [ -n "$i" ] && [ "$h" = "$(hostStart)" ] && { [ "$b" = - ] || [ "$b" != "$w" ]; }; then findFolder "$i" ${searchSeconds}; fi
+[ "$m" != "$l" ] || m=
 if [ -n "$n" ]; then noteWorkspace; [ -n "$m" ] && [[ $m/ != "$(readlink -f -- "$R")"/* ]] && printf '${replacedNote}\\n' "$R" "$m" "$R" | tee -a -- "\${@:2}"
-elif [ -n "$m" ] && m=$(returnWorkspace "$m") && [ -n "$m" ]; then printf '${returnedNote('%s', '%s')}\\n' "$R" "$m" "$R" "$m" | tee -a -- "\${@:2}"
-else rm -f "$S/inode"; fi; } > /dev/null 2>&1
+elif [ -n "$m" ]; then ! returnWorkspace "$m" "$i" || printf '${returnedNote('%s', '%s')}\\n' "$R" "$m" "$R" "$m" | tee -a -- "\${@:2}"
+elif [ ! -d "$R" ]; then rm -f "$S/inode"; fi; } > /dev/null 2>&1
 `
 
 /**

@@ -119,7 +119,7 @@ describe.each(apis)('a healthy container, with the API %s,', (api) => {
     const { backend, engine } = open(api)
     await backend.exec(command(engine.root), T)
     const shown = await backend.exec(`pwd; ls -d ${engine.root}.moved-*`, T)
-    expect(shown.stdout).toMatch(/^\S+\/workspace\n\S+\/workspace\.moved-\d+\n$/)
+    expect(shown.stdout).toMatch(/^\S+\/workspace\n\S+\/workspace\.moved-\d+-\w+\n$/)
     expect(shown.stderr).toContain('created again')
     expect(engine.destroyed).toBe(0)
   })
@@ -585,6 +585,32 @@ describe.each(apis)('a file for which there is no space, with the API %s,', (api
     await backend.exec('rm big', T)
     expect(await backend.files.write('a', new Uint8Array(size))).toEqual({ created: false })
     expect((await backend.exec('ls -A', T)).stdout).toBe('a\n')
+  })
+})
+
+describe.each(apis)('a container without space for the files that are restored, with the API %s,', (api) => {
+  it('runs nothing, says so, and keeps the copies until one has space', async ({ skip }) => {
+    const { backend, engine, box, world } = open(api)
+    await backend.exec('head -c 3000000 /dev/urandom > big; echo one > a', T)
+    expect(await box.save()).toBe('saved')
+    await backend.exec('echo two > a', T)
+    expect(await box.save()).toBe('saved')
+    const copies = structuredClone(world.stored)
+    engine.kill()
+    skip(!engine.limitDisk('size=5m'), 'This process may not mount a disk.')
+    for (let turn = 0; turn < 3; turn++) {
+      await expect(backend.exec(`echo ${turn} > new`, T)).rejects.toMatchObject({
+        code: 'unavailable',
+        message: expect.stringMatching(/could not be restored, and nothing runs before. Its copies stay. .*space/),
+      })
+      expect(await box.save()).toBe('nothing')
+    }
+    expect(world.stored).toEqual(copies)
+    engine.kill()
+    expect(await backend.exec('cat a; stat -c %s big; ls', T)).toMatchObject({
+      stdout: 'two\n3000000\na\nbig\n',
+      stderr: expect.stringContaining('as it was last saved'),
+    })
   })
 })
 

@@ -306,6 +306,31 @@ describe('a workspace that was removed', () => {
   })
 })
 
+describe('a workspace that was moved', () => {
+  it.each(['command', 'job'])('to a name that ends in a newline by a %s is moved back', async (by) => {
+    const opened = open()
+    const { backend, jobs, root, temporary } = opened
+    const text = `mv ${root} ${temporary}/$'keep\\n'; touch ${temporary}/done`
+    await backend.exec('echo one > a', T)
+    if (by === 'command') await backend.exec(text, T)
+    else await jobs.start('j', `${text}; sleep 5`, { timeoutMs: 30_000 })
+    await exists(opened, `${temporary}/done`)
+    expect((await backend.exec(`cat a ${temporary}/keep*/a`, T)).stdout).toBe('one\none\n')
+  })
+
+  it('is not one whose link was set to another folder', async () => {
+    const { backend, root, temporary } = open()
+    const [from, to] = [`${temporary}/from`, `${temporary}/to`]
+    await backend.exec(`mkdir ${from} ${to}; echo one > ${from}/a; rm -rf ${root}; ln -s ${from} ${root}`, T)
+    expect((await backend.exec(`cat a; ln -sfn ${to} ${root}`, T)).stdout).toBe('one\n')
+    expect(await backend.exec(`cat ${root}/a ${from}/a; echo two > b; cat ${to}/b; rm ${root}`, T)).toMatchObject({
+      stdout: 'one\ntwo\n',
+      stderr: expect.not.stringContaining('moved'),
+    })
+    expect((await backend.exec(`cat ${from}/a ${to}/b; ls`, T)).stdout).toBe('one\ntwo\n')
+  })
+})
+
 describe('a workspace in whose place a job puts another folder', () => {
   const job = async (text: (root: string, old: string) => string) => {
     const opened = open()

@@ -1,0 +1,96 @@
+/** Rounds in which several scripts find at once that the workspace was moved. One moves it back, and none loses it. */
+
+import { afterEach, describe, expect, it } from 'vitest'
+import type { ExecutionBackend } from '#agent/core/backend.ts'
+import { hostBackend } from '#backends/host/host-backend.ts'
+import type { HostRecord } from '#backends/host/host-port.ts'
+import { isLong } from '../../support/long.ts'
+import { openContainer } from '../cloudflare/open-container.ts'
+import { createLocalHost } from './local-host.mjs'
+
+const T = { timeoutMs: 20_000 }
+const rounds = isLong ? 25 : 2
+const drops: (() => void)[] = []
+afterEach(() => drops.splice(0).forEach((drop) => drop()))
+
+type Opened = {
+  readonly backend: ExecutionBackend
+  readonly root: string
+  readonly temporary: string
+  readonly save: () => Promise<unknown>
+}
+
+function openScriptHost(): Opened {
+  const host = createLocalHost()
+  drops.push(host.drop)
+  let record: HostRecord = {}
+  const backend = hostBackend({
+    ...host,
+    kind: 'daytona',
+    network: 'full',
+    languages: ['bash'],
+    describe: 'A local host for tests.',
+    memory: { read: () => record, write: (next) => void (record = next) },
+  })
+  return { backend, root: host.root, temporary: host.temporary, save: async () => undefined }
+}
+
+function openBox(api: 'sdk' | 'native'): Opened {
+  const { backend, engine, box } = openContainer(api, undefined, { retryMs: 20 })
+  drops.push(() => engine.drop())
+  return { backend, root: engine.root, temporary: engine.temporary, save: () => box.save() }
+}
+
+const move = ({ root, temporary }: Opened) => `mv ${root} ${temporary}/kept; touch ${temporary}/go`
+const waits = ({ temporary }: Opened) => `while [ ! -e ${temporary}/go ]; do sleep 0.01; done`
+const many = (count: number, work: () => Promise<unknown>) => Array.from({ length: count }, work)
+const startJob = ({ backend }: Opened, text: string) => backend.jobs!.start('moves', text, { timeoutMs: 30_000 })
+
+const cases: readonly [string, (opened: Opened) => Promise<unknown>][] = [
+  [
+    'by a command while others end, and a copy is made',
+    (opened) =>
+      Promise.all([
+        opened.backend.exec(`sleep 0.3; ${move(opened)}`, T),
+        ...many(4, () => opened.backend.exec(waits(opened), T)),
+        opened.backend.exec(waits(opened), T).then(() => opened.save()),
+      ]),
+  ],
+  [
+    'by a job that ends with commands, before others and a copy',
+    async (opened) => {
+      await startJob(opened, `sleep 0.2; ${move(opened)}`)
+      await Promise.all(many(3, () => opened.backend.exec(waits(opened), T)))
+      await Promise.all([opened.save(), ...many(2, () => opened.backend.exec('true', T))])
+    },
+  ],
+  [
+    'by a job that goes on, before commands and a copy',
+    async (opened) => {
+      await startJob(opened, `${move(opened)}; sleep 1`)
+      await opened.backend.exec(waits(opened), { ...T, cwd: opened.temporary })
+      await Promise.all([opened.save(), ...many(3, () => opened.backend.exec('true', T))])
+    },
+  ],
+]
+
+describe.each([
+  ['a script host', openScriptHost],
+  ['the SDK', () => openBox('sdk')],
+  ['the native API', () => openBox('native')],
+] as const)('a workspace of %s', (_, open) => {
+  it.each(cases)(
+    'is moved back once when it was moved %s',
+    async (_how, run) => {
+      for (let round = 0; round < rounds; round++) {
+        const opened = open()
+        const { backend, root, temporary } = opened
+        await backend.exec('echo precious > a', T)
+        await run(opened)
+        const shown = await backend.exec(`cat a; ls -d ${root}*; readlink ${temporary}/kept`, T)
+        expect(shown.stdout).toBe(`precious\n${root}\n${root}\n`)
+      }
+    },
+    rounds * 20_000,
+  )
+})
