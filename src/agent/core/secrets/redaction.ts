@@ -180,8 +180,7 @@ function listWraps(text: string, isOpen = false): readonly SecretSpan[] {
   const wraps: SecretSpan[] = []
   let [start, previous] = [0, undefined as (Line & { readonly end: SecretSpan }) | undefined]
   for (const { 0: end, index } of [...text.matchAll(lineEnd), { 0: '', index: text.length }]) {
-    const described = describeLine(text.slice(start, index))
-    const line = isOpen && !end && start === index ? { ...described, isWord: true, isWordFirst: true } : described
+    const line = isOpen && start === text.length ? begunLine : describeLine(text.slice(start, index))
     const isChunk = previous && previous.tailChars >= minChunkChars && (previous.isWord || line.isWord)
     if (previous && line.isWordFirst && (isChunk || previous.tailChars >= minWrappedChars)) wraps.push(previous.end)
     start = index + end.length
@@ -191,6 +190,8 @@ function listWraps(text: string, isOpen = false): readonly SecretSpan[] {
 }
 
 type Line = { readonly isWord: boolean; readonly isWordFirst: boolean; readonly tailChars: number }
+
+const begunLine: Line = { isWord: true, isWordFirst: true, tailChars: 0 }
 
 /** `tailChars`: characters without a space at the end, of which only the last ones are counted. */
 function describeLine(line: string): Line {

@@ -10,7 +10,8 @@ const redactor = createRedactor([plain, spaced])
 
 const hexOf = (text: string) => Buffer.from(text).toString('hex')
 const base64Of = (text: string) => Buffer.from(text).toString('base64')
-const percentOf = (text: string) => [...Buffer.from(text)].map((byte) => `%${byte.toString(16).padStart(2, '0')}`).join('')
+const percentOf = (text: string) =>
+  [...Buffer.from(text)].map((byte) => `%${byte.toString(16).padStart(2, '0')}`).join('')
 
 /** Lists the forms of a secret. Base64 stands at its three positions. */
 function formsOf(secret: string): readonly string[] {
@@ -44,17 +45,19 @@ const frames = [
   ['MY_TOKEN=', '\n'],
 ] as const
 
-function* texts(): Generator<string> {
-  for (const form of [...formsOf(plain), ...formsOf(spaced)])
-    for (const width of [Infinity, ...widths.filter((width) => width < form.length)])
-      for (const end of Number.isFinite(width) ? ends : [''])
-        for (const [before, after] of frames) {
-          const lines = Array.from({ length: Number.isFinite(width) ? Math.ceil(form.length / width) : 1 }, (_, at) =>
-            Number.isFinite(width) ? form.slice(at * width, (at + 1) * width) : form,
-          )
-          yield before + lines.join(end) + after
-        }
-}
+const wrap = (form: string, width: number, end: string) =>
+  Array.from({ length: Math.ceil(form.length / width) }, (_, at) => form.slice(at * width, (at + 1) * width)).join(end)
+
+/** A form as it is, and in lines of each width with each end. */
+const wrapsOf = (form: string): readonly string[] => [
+  form,
+  ...widths.filter((width) => width < form.length).flatMap((width) => ends.map((end) => wrap(form, width, end))),
+]
+
+const texts = [plain, spaced]
+  .flatMap(formsOf)
+  .flatMap(wrapsOf)
+  .flatMap((text) => frames.map(([before, after]) => before + text + after))
 
 function createRandom(seed: number) {
   let state = seed
@@ -67,7 +70,7 @@ function createRandom(seed: number) {
 function streamed(text: string, nextLength: () => number): string {
   const stream = redactor.stream()
   let shown = ''
-  for (let at = 0; at < text.length; ) {
+  for (let at = 0; at < text.length;) {
     const length = nextLength()
     shown += stream.push(text.slice(at, at + length))
     at += length
@@ -88,17 +91,21 @@ const splits: readonly (readonly [string, () => number])[] = [
 const sampleStep = 41
 
 describe('a stream', () => {
-  it.each(splits)('in pieces of %s masks what the whole text shows masked', (_, nextLength) => {
-    let masked = 0
-    const wrong: unknown[] = []
-    for (const [at, text] of [...texts()].entries()) {
-      if (!isLong && at % sampleStep) continue
-      const whole = redactor.redact(text)
-      if (whole !== text) masked++
-      const shown = streamed(text, nextLength)
-      if (shown !== whole) wrong.push([text, shown, whole])
-    }
-    expect([wrong.length, wrong.slice(0, 5)]).toEqual([0, []])
-    expect(masked).toBeGreaterThan(isLong ? 8_000 : 200)
-  }, 600_000)
+  it.each(splits)(
+    'in pieces of %s masks what the whole text shows masked',
+    (_, nextLength) => {
+      let masked = 0
+      const wrong: unknown[] = []
+      for (const [at, text] of texts.entries()) {
+        if (!isLong && at % sampleStep) continue
+        const whole = redactor.redact(text)
+        if (whole !== text) masked++
+        const shown = streamed(text, nextLength)
+        if (shown !== whole) wrong.push([text, shown, whole])
+      }
+      expect([wrong.length, wrong.slice(0, 5)]).toEqual([0, []])
+      expect(masked).toBeGreaterThan(isLong ? 8_000 : 200)
+    },
+    600_000,
+  )
 })
