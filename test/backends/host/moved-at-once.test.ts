@@ -42,7 +42,11 @@ function openBox(api: 'sdk' | 'native'): Opened {
 }
 
 const move = ({ root, temporary }: Opened) => `mv ${root} ${temporary}/kept; touch ${temporary}/go`
-const waits = ({ temporary }: Opened) => `while [ ! -e ${temporary}/go ]; do sleep 0.01; done`
+/** A command that begins while the workspace is away may find no directory: each says that it has begun. */
+const waits = ({ temporary }: Opened) =>
+  `mktemp ${temporary}/in-XXXXXX; while [ ! -e ${temporary}/go ]; do sleep 0.01; done`
+const untilBegun = ({ temporary }: Opened, count: number) =>
+  `while [ "$(ls ${temporary} | grep -c ^in-)" -lt ${count} ]; do sleep 0.01; done`
 const many = (count: number, work: () => Promise<unknown>) => Array.from({ length: count }, work)
 const startJob = ({ backend }: Opened, text: string) => backend.jobs!.start('moves', text, { timeoutMs: 30_000 })
 
@@ -51,7 +55,7 @@ const cases: readonly [string, (opened: Opened) => Promise<unknown>][] = [
     'by a command while others end, and a copy is made',
     (opened) =>
       Promise.all([
-        opened.backend.exec(`sleep 0.3; ${move(opened)}`, T),
+        opened.backend.exec(`${untilBegun(opened, 5)}; ${move(opened)}`, T),
         ...many(4, () => opened.backend.exec(waits(opened), T)),
         opened.backend.exec(waits(opened), T).then(() => opened.save()),
       ]),
@@ -59,7 +63,7 @@ const cases: readonly [string, (opened: Opened) => Promise<unknown>][] = [
   [
     'by a job that ends with commands, before others and a copy',
     async (opened) => {
-      await startJob(opened, `sleep 0.2; ${move(opened)}`)
+      await startJob(opened, `${untilBegun(opened, 3)}; ${move(opened)}`)
       await Promise.all(many(3, () => opened.backend.exec(waits(opened), T)))
       await Promise.all([opened.save(), ...many(2, () => opened.backend.exec('true', T))])
     },
