@@ -3,7 +3,7 @@
 import type { Authority } from '#agent/core/permission/authority.ts'
 import type { Limits } from '#agent/core/settings.ts'
 import { clock } from '#durable/platform/clock.ts'
-import { TenantPart } from './tenant-part.ts'
+import { LoadedTenantPart } from './tenant-part.ts'
 import type { VaultMethod } from './vault/vault-entry.ts'
 import type { VaultOptions, VaultRows } from './vault/vault-rows.ts'
 
@@ -15,17 +15,14 @@ const schema = 'CREATE TABLE IF NOT EXISTS browser (session TEXT PRIMARY KEY, at
 
 export type BrowserClaim = { readonly isFree: boolean; readonly max: number }
 
-export class TenantBrowsers extends TenantPart {
+export class TenantBrowsers extends LoadedTenantPart<VaultRows, VaultMethod> {
   readonly #sql: SqlStorage
   readonly #limits: () => Limits
-  readonly #options: VaultOptions
-  #vault: VaultRows | undefined
 
   constructor(options: VaultOptions, sql: SqlStorage, limits: () => Limits) {
-    super(options.mayChange)
+    super(options.mayChange, async () => new (await import('./vault/vault-rows.ts')).VaultRows(options))
     this.#sql = sql
     this.#limits = limits
-    this.#options = options
     sql.exec(schema)
   }
 
@@ -39,15 +36,6 @@ export class TenantBrowsers extends TenantPart {
     if (this.#sql.exec<{ n: number }>(count, sessionId).one().n >= max) return { isFree: false, max }
     this.#sql.exec('INSERT OR REPLACE INTO browser VALUES (?, ?)', sessionId, now)
     return { isFree: true, max }
-  }
-
-  /** Calls the vault, whose code is loaded when it is used. Its methods check further scopes. */
-  async run(authority: Authority, method: VaultMethod, given: unknown[]): Promise<unknown> {
-    this.requireOwn(authority)
-    const { VaultRows: Rows } = await import('./vault/vault-rows.ts')
-    this.#vault ??= new Rows(this.#options)
-    const call = this.#vault[method] as (...args: readonly unknown[]) => unknown
-    return call.call(this.#vault, authority, ...given)
   }
 
   release(authority: Authority, sessionId: string): void {

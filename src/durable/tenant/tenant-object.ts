@@ -16,7 +16,8 @@ import { refuseNewerSchema } from '#durable/platform/schema-version.ts'
 import { TenantAccess } from './access.ts'
 import type { ScheduledParts } from '#durable/platform/part-schedule.ts'
 import { TenantAlarm } from './alarm.ts'
-import { TenantApps } from './apps/apps.ts'
+import type { AppMethod } from './apps/app-row.ts'
+import type { AppRows } from './apps/app-rows.ts'
 import { TenantAudit } from './audit.ts'
 import { TenantBackup } from './backup.ts'
 import { TenantBatches } from './batches/batches.ts'
@@ -42,10 +43,11 @@ import { TenantLimits } from './limits.ts'
 import { TenantNetwork } from './network.ts'
 import { TenantBrowsers } from './browsers.ts'
 import { TenantMcp } from './mcp/tenant-mcp.ts'
-import { TenantMemory } from './memory/tenant-memory.ts'
+import type { MemoryMethod } from './memory/memory.ts'
+import type { StoredMemory } from './memory/stored-memory.ts'
 import { readMemoryMaterial } from './memory/memory-material.ts'
 import { MemoryRows } from './memory/memory-rows.ts'
-import { createChangeCheck } from './tenant-part.ts'
+import { createChangeCheck, LoadedTenantPart } from './tenant-part.ts'
 import { TenantPairing } from './channels/pairing.ts'
 import { TenantPending } from './pending.ts'
 import { MaterialVersion, TenantPrompt } from './prompt-material.ts'
@@ -176,13 +178,17 @@ export class TenantDO extends DurableObject<Env> {
     memory: readMemoryMaterial(this.#memoryRows),
   }))
   readonly #memoryRows = new MemoryRows(this.#sql)
-  readonly #memory = new TenantMemory({
-    mayChange: this.#mayChange,
-    rows: this.#memoryRows,
-    audit: this.#audit,
-    settings: () => this.#settings.get(),
-    onChange: this.#materialVersion.increment,
-  })
+  readonly #memory = new LoadedTenantPart<StoredMemory, MemoryMethod>(
+    this.#mayChange,
+    async () =>
+      new (await import('./memory/stored-memory.ts')).StoredMemory({
+        mayChange: this.#mayChange,
+        rows: this.#memoryRows,
+        audit: this.#audit,
+        settings: () => this.#settings.get(),
+        onChange: this.#materialVersion.increment,
+      }),
+  )
   readonly #skills = new TenantSkills({
     mayChange: this.#mayChange,
     rows: this.#skillRows,
@@ -240,12 +246,16 @@ export class TenantDO extends DurableObject<Env> {
     audit: this.#audit,
     secrets: () => this.#secrets.sealed(),
   })
-  readonly #apps = new TenantApps({
-    mayChange: this.#mayChange,
-    sql: this.#sql,
-    audit: this.#audit,
-    revoke: (id) => this.#access.revokeKey(systemAuthority(this.#id, { kind: 'job', id: 'apps' }, ['write']), id),
-  })
+  readonly #apps = new LoadedTenantPart<AppRows, AppMethod>(
+    this.#mayChange,
+    async () =>
+      new (await import('./apps/app-rows.ts')).AppRows({
+        mayChange: this.#mayChange,
+        sql: this.#sql,
+        audit: this.#audit,
+        revoke: (id) => this.#access.revokeKey(systemAuthority(this.#id, { kind: 'job', id: 'apps' }, ['write']), id),
+      }),
+  )
   readonly #recall = new TenantRecall({
     mayChange: this.#mayChange,
     tenantId: this.#id,
@@ -380,7 +390,7 @@ export class TenantDO extends DurableObject<Env> {
     return this.#prompt
   }
 
-  get memory(): TenantMemory {
+  get memory(): LoadedTenantPart<StoredMemory, MemoryMethod> {
     return this.#memory
   }
 
@@ -408,7 +418,7 @@ export class TenantDO extends DurableObject<Env> {
     return this.#plugins
   }
 
-  get apps(): TenantApps {
+  get apps(): LoadedTenantPart<AppRows, AppMethod> {
     return this.#apps
   }
 

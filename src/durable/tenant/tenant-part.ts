@@ -45,3 +45,31 @@ export abstract class TenantPart extends RpcTarget {
     if (!this.mayChange(authority, ...scopes)) throw new Error('The call is not for this tenant.')
   }
 }
+
+/**
+ * Is the base of parts whose code is loaded with the first call. `run` reaches the methods of what is loaded, which check
+ * further scopes; `callLoaded` calls it.
+ */
+export class LoadedTenantPart<Loaded extends object, Method extends keyof Loaded> extends TenantPart {
+  readonly #load: () => Promise<Loaded>
+  #loading: Promise<Loaded> | undefined
+
+  constructor(mayChange: ChangeCheck, load: () => Promise<Loaded>) {
+    super(mayChange)
+    this.#load = load
+  }
+
+  // A property of the instance, because callers reach every method of the prototype by RPC.
+  protected readonly loaded = (): Promise<Loaded> =>
+    (this.#loading ??= this.#load().catch((error: unknown) => {
+      this.#loading = undefined
+      throw error
+    }))
+
+  async run(authority: Authority, method: Method, given: unknown[]): Promise<unknown> {
+    this.requireOwn(authority)
+    const loaded = await this.loaded()
+    const call = loaded[method] as (...args: readonly unknown[]) => unknown
+    return call.call(loaded, authority, ...given)
+  }
+}

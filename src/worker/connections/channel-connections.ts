@@ -27,6 +27,7 @@ import { requireEncryptionKey } from '../secrets/require-encryption-key.ts'
 import { requireFound } from '../sessions.ts'
 import { type ConnectionCall, connectionsOf, createWebhookUrl, newConnectionId } from './connection-routes.ts'
 import { toHex } from '#durable/platform/hash.ts'
+import { projectsOf } from '#durable/tenant/projects/project.ts'
 import { createTenantAddressGuard } from '#durable/tenant/tenant-fetch.ts'
 import { chooseDelivery } from './choose-delivery.ts'
 
@@ -94,8 +95,14 @@ function requireReceiver({ env }: ConnectionCall, { platform, pull }: Channel): 
     throw invalid(`${platform} needs the binding CONNECTION, which fetches its messages.`, 'platform')
 }
 
-const requireProject = async (call: ConnectionCall, id: string): Promise<void> =>
-  (await import('./require-project.ts')).requireProject(call, id)
+/** Everybody who may write in the channel gets what the project has, so that this is for those who choose its members. */
+async function requireProject({ env, tenant, authority }: ConnectionCall, id: string): Promise<void> {
+  const param = 'settings.project'
+  const found = await projectsOf(env, tenant.id).find(authority, id)
+  if (!found) throw invalid('There is no such project.', param)
+  if (found.access !== 'manage')
+    throw new AppError(403, 'policy', 'Only members who manage the project may give it to a channel.', { param })
+}
 
 /** Mail to an address belongs to one connection. The index decides, so that of two requests one is refused. */
 function refuseTakenAddress(error: unknown): never {

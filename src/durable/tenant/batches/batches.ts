@@ -1,35 +1,20 @@
 /** Runs the batches of a tenant. The code is loaded with the first call, and when a prompt is due. */
 
-import type { Authority } from '#agent/core/permission/authority.ts'
 import type { ScheduledPart } from '#durable/platform/part-schedule.ts'
-import { TenantPart } from '../tenant-part.ts'
+import { LoadedTenantPart } from '../tenant-part.ts'
 import { type BatchMethod, nextName } from './batch.ts'
 import type { BatchesOptions, BatchRunner } from './batch-runner.ts'
 
-export class TenantBatches extends TenantPart {
-  readonly #options: BatchesOptions
-  #runner: BatchRunner | undefined
+export class TenantBatches extends LoadedTenantPart<BatchRunner, BatchMethod> {
+  readonly #values: BatchesOptions['values']
 
   constructor(options: BatchesOptions) {
-    super(options.mayChange)
-    this.#options = options
+    super(options.mayChange, async () => new (await import('./batch-runner.ts')).BatchRunner(options))
+    this.#values = options.values
   }
 
   readonly part: ScheduledPart = {
-    wakeAt: () => this.#options.values.get<number | null>(nextName) ?? undefined,
-    wake: async () => (await this.#load()).wake(),
-  }
-
-  /** The methods check further scopes. */
-  async run(authority: Authority, method: BatchMethod, given: unknown[]): Promise<unknown> {
-    this.requireOwn(authority)
-    const runner = await this.#load()
-    const call = runner[method] as (...args: readonly unknown[]) => unknown
-    return call.call(runner, authority, ...given)
-  }
-
-  async #load(): Promise<BatchRunner> {
-    const { BatchRunner: Runner } = await import('./batch-runner.ts')
-    return (this.#runner ??= new Runner(this.#options))
+    wakeAt: () => this.#values.get<number | null>(nextName) ?? undefined,
+    wake: async () => (await this.loaded()).wake(),
   }
 }

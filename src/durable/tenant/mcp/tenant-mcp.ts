@@ -1,7 +1,6 @@
-/** Reaches the MCP servers of a tenant (servers.ts), whose code is loaded with the first call: few tenants have servers. */
+/** Reaches the MCP servers of a tenant (servers.ts): few tenants have servers. */
 
-import type { Authority } from '#agent/core/permission/authority.ts'
-import { TenantPart } from '../tenant-part.ts'
+import { LoadedTenantPart } from '../tenant-part.ts'
 import { deploymentServers, type McpMethod } from './server-row.ts'
 import type { McpServers, McpServersOptions } from './servers.ts'
 
@@ -12,23 +11,13 @@ export const versionName = 'mcp version'
 export const readVersion = ({ values, env }: Pick<McpServersOptions, 'values' | 'env'>): number | undefined =>
   values.get<number>(versionName) ?? (deploymentServers(env).length ? 1 : undefined)
 
-export class TenantMcp extends TenantPart {
+export class TenantMcp extends LoadedTenantPart<McpServers, McpMethod> {
   readonly #options: McpServersOptions
-  #servers: McpServers | undefined
 
   constructor(options: McpServersOptions) {
-    super(options.mayChange)
+    super(options.mayChange, async () => new (await import('./servers.ts')).McpServers(options))
     this.#options = options
   }
 
   readonly version = (): number | undefined => readVersion(this.#options)
-
-  /** The methods check further scopes. */
-  async run(authority: Authority, method: McpMethod, given: unknown[]): Promise<unknown> {
-    this.requireOwn(authority)
-    const { McpServers: Servers } = await import('./servers.ts')
-    this.#servers ??= new Servers(this.#options)
-    const call = this.#servers[method] as (...args: readonly unknown[]) => unknown
-    return call.call(this.#servers, authority, ...given)
-  }
 }

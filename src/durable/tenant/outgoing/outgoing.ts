@@ -2,7 +2,7 @@
 
 import type { Authority } from '#agent/core/permission/authority.ts'
 import type { ScheduledPart } from '#durable/platform/part-schedule.ts'
-import { TenantPart } from '../tenant-part.ts'
+import { LoadedTenantPart } from '../tenant-part.ts'
 import type { OutgoingOptions, OutgoingRows } from './outgoing-rows.ts'
 import { nextName, type OutgoingMethod, wantedName } from './outgoing-row.ts'
 
@@ -17,36 +17,27 @@ const answersWithout: Readonly<Partial<Record<OutgoingMethod, unknown>>> = {
   retry: 'unknown',
 }
 
-export class TenantOutgoing extends TenantPart {
-  readonly #options: OutgoingOptions
-  #rows: OutgoingRows | undefined
+export class TenantOutgoing extends LoadedTenantPart<OutgoingRows, OutgoingMethod> {
+  readonly #values: OutgoingOptions['values']
 
   constructor(options: OutgoingOptions) {
-    super(options.mayChange)
-    this.#options = options
+    super(options.mayChange, async () => new (await import('./outgoing-rows.ts')).OutgoingRows(options))
+    this.#values = options.values
   }
 
   /** The events that sessions report. Undefined: there is no active hook. */
   readonly wanted = (): readonly string[] | undefined =>
-    this.#options.values.get<readonly string[] | null>(wantedName) ?? undefined
+    this.#values.get<readonly string[] | null>(wantedName) ?? undefined
 
   readonly part: ScheduledPart = {
-    wakeAt: () => this.#options.values.get<number | null>(nextName) ?? undefined,
-    wake: async (now) => (await this.#load()).send(now),
+    wakeAt: () => this.#values.get<number | null>(nextName) ?? undefined,
+    wake: async (now) => (await this.loaded()).send(now),
   }
 
-  /** The methods check further scopes. */
-  async run(authority: Authority, method: OutgoingMethod, given: unknown[]): Promise<unknown> {
+  override async run(authority: Authority, method: OutgoingMethod, given: unknown[]): Promise<unknown> {
+    const hadHooks = this.#values.get(wantedName) !== undefined
+    if (hadHooks || method === 'create') return super.run(authority, method, given)
     this.requireOwn(authority)
-    const hadHooks = this.#options.values.get(wantedName) !== undefined
-    if (!hadHooks && method !== 'create') return answersWithout[method]
-    const rows = await this.#load()
-    const call = rows[method] as (...args: readonly unknown[]) => unknown
-    return call.call(rows, authority, ...given)
-  }
-
-  async #load(): Promise<OutgoingRows> {
-    const { OutgoingRows: Rows } = await import('./outgoing-rows.ts')
-    return (this.#rows ??= new Rows(this.#options))
+    return answersWithout[method]
   }
 }
