@@ -5,6 +5,7 @@ import { mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync }
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { gzipSync } from 'node:zlib'
+import { waitForBuilds } from './lib/build-lock.mjs'
 import { packagePlugins } from './lib/package-plugins.mjs'
 import { copyReference } from './lib/reference.mjs'
 import { buildDocs } from './build-docs.mjs'
@@ -103,6 +104,7 @@ async function build() {
   }
 }
 
+await waitForBuilds()
 await copyReference()
 await Promise.all([buildWeb(), buildDocs()])
 if ([...targets, ...assets].some((target) => age(outputOf(target)) < newest)) await build()
