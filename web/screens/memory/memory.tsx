@@ -185,42 +185,58 @@ type Forgotten = {
 }
 
 function Forget({ onDone }: { readonly onDone: () => Promise<void> }) {
-  const [words, setWords] = useState('')
-  const forget = (confirm: boolean): Promise<Forgotten> =>
-    api<Forgotten>('POST', '/api/memory/forget', { body: { words: words.trim(), confirm } })
-  const start = async () => {
-    const { entries, earlier, outside } = await forget(false)
-    if (!entries.length && !earlier) return showError(new Error(say('nothing')))
+  const forget = (words: string, confirm: boolean): Promise<Forgotten> =>
+    api<Forgotten>('POST', '/api/memory/forget', { body: { words, confirm } })
+  const start = async (words: string) => {
+    const { entries, earlier, outside } = await forget(words, false)
+    if (!entries.length && !earlier) throw new Error(say('nothing'))
     const lines = entries.map(({ text }) => `– ${text}`)
     const more = earlier ? [`– ${formatNumber(earlier)} ${say('earlier')}`] : []
     const text = [...lines, ...more, ...(outside ? [say('outside')] : [])].join('\n')
-    if ((await ask({ title: say('forget'), text, action: say('forget'), isDangerous: true })) === undefined) return
-    await forget(true)
-    setWords('')
+    if ((await ask({ title: say('forget'), text, action: say('forget'), isDangerous: true })) === undefined)
+      return false
+    await forget(words, true)
     await onDone()
-  }
-  const submit = (event: Event) => {
-    event.preventDefault()
-    void start().catch(showError)
+    return true
   }
   return (
     <section class="list-of" aria-label={say('forget')}>
       <h2>{say('forget')}</h2>
       <p class="note">{say('forgetNote')}</p>
-      <form class="row" onSubmit={submit}>
-        <input
-          class="grow"
-          dir="auto"
-          aria-label={say('forgetWhat')}
-          placeholder={say('forgetWhat')}
-          value={words}
-          onInput={(event) => setWords(event.currentTarget.value)}
-        />
-        <button type="submit" class="button" disabled={!words.trim()}>
-          {say('forget')}
-        </button>
-      </form>
+      <LineForm label={say('forgetWhat')} action={say('forget')} onSend={start} />
     </section>
+  )
+}
+
+type LineFormProps = {
+  readonly label: string
+  readonly action: string
+  /** Resolves to whether it was done: then the field is emptied. */
+  readonly onSend: (text: string) => Promise<boolean>
+}
+
+function LineForm({ label, action, onSend }: LineFormProps) {
+  const [text, setText] = useState('')
+  const submit = (event: Event) => {
+    event.preventDefault()
+    void onSend(text.trim())
+      .then((isDone) => isDone && setText(''))
+      .catch(showError)
+  }
+  return (
+    <form class="row" onSubmit={submit}>
+      <input
+        class="grow"
+        dir="auto"
+        aria-label={label}
+        placeholder={label}
+        value={text}
+        onInput={(event) => setText(event.currentTarget.value)}
+      />
+      <button type="submit" class="button" disabled={!text.trim()}>
+        {action}
+      </button>
+    </form>
   )
 }
 
@@ -253,21 +269,16 @@ function Entries({ title, target, store, onChange }: EntriesProps) {
     () => get<{ data: readonly KnownEntry[] }>(`/api/memory/entries?target=${target}`),
     JSON.stringify(entries),
   )
-  const [text, setText] = useState('')
   const edit = async (old: string) => {
     const content = await ask({ title: t('edit'), action: t('save'), field: old })
     if (!content?.trim() || content === old) return
     requireRoom(store, content, old)
     await onChange({ action: 'replace', old_text: old, content })
   }
-  const add = async () => {
-    requireRoom(store, text.trim())
-    await onChange({ action: 'add', content: text.trim() })
-    setText('')
-  }
-  const submit = (event: Event) => {
-    event.preventDefault()
-    void add().catch(showError)
+  const add = async (text: string) => {
+    requireRoom(store, text)
+    await onChange({ action: 'add', content: text })
+    return true
   }
   const remove = async (entry: string) => {
     if ((await ask({ title: t('delete'), text: entry, action: t('delete'), isDangerous: true })) === undefined) return
@@ -288,21 +299,7 @@ function Entries({ title, target, store, onChange }: EntriesProps) {
           </li>
         ))}
       </ul>
-      {can('write') && (
-        <form class="row" onSubmit={submit}>
-          <input
-            class="grow"
-            dir="auto"
-            aria-label={t('newEntry')}
-            placeholder={t('newEntry')}
-            value={text}
-            onInput={(event) => setText(event.currentTarget.value)}
-          />
-          <button type="submit" class="button" disabled={!text.trim()}>
-            {t('add')}
-          </button>
-        </form>
-      )}
+      {can('write') && <LineForm label={t('newEntry')} action={t('add')} onSend={add} />}
     </section>
   )
 }

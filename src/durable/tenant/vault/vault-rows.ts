@@ -43,7 +43,7 @@ export class VaultRows {
     const found = this.list(authority).find((one) => one.name === name)
     if (!found) return undefined
     const changed = { ...found, ...sites }
-    this.#store(this.list(authority).map((one) => (one === found || one.name === name ? changed : one)))
+    this.#store(this.list(authority).map((one) => (one.name === name ? changed : one)))
     this.#options.audit.add(authority, { kind: 'vault.changed', subject: name, details: sites })
     return changed
   }
