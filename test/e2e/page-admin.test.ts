@@ -49,6 +49,63 @@ describe.skipIf(chromium === undefined)('the screens of what the API has', () =>
     expect((await settings()).terminal?.secrets).toBeUndefined()
   })
 
+  it('keeps a login in the vault, says for which site, and shows no value', async () => {
+    await openScreen(page, 'secrets')
+    const form = page.getByRole('form', { name: 'Add or replace a login or address' })
+    await form.getByLabel('Name', { exact: true }).fill('shop')
+    await form.getByLabel(/^Site/).fill('http://shop.example.com')
+    await form.getByLabel('Password').fill('correct-horse-7')
+    await form.getByRole('button', { name: 'Save' }).click()
+    await form.getByRole('alert').waitFor()
+    await form.getByLabel(/^Site/).fill('https://shop.example.com/')
+    await form.getByRole('button', { name: 'Save' }).click()
+    const card = page.locator('li.card', { hasText: 'https://shop.example.com' })
+    const unasked = card.getByRole('switch', { name: 'Fill in shop at https://shop.example.com without asking' })
+    expect(await unasked.getAttribute('aria-checked')).toBe('false')
+    expect(await form.getByLabel('Password').inputValue()).toBe('')
+    expect(await page.content()).not.toContain('correct-horse')
+    await unasked.click()
+    await expect.poll(() => unasked.getAttribute('aria-checked')).toBe('true')
+    const { json } = await client.get('/api/vault')
+    expect(json.data).toMatchObject([
+      { name: 'shop', fields: ['password'], unasked_origins: ['https://shop.example.com'] },
+    ])
+    expect(JSON.stringify(json)).not.toContain('correct-horse')
+    await card.getByRole('button', { name: 'Delete: shop' }).click()
+    await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click()
+    await page.getByText('Nothing in the vault yet.').waitFor()
+  })
+
+  it('remembers, restores an earlier version, and forgets for good after showing what goes', async () => {
+    await openScreen(page, 'memory')
+    const facts = page.getByRole('region', { name: 'Facts' })
+    const entries = () =>
+      facts.locator('li.card > span').evaluateAll((all) => all.map((one) => one.firstChild?.textContent))
+    for (const fact of ['Ann lives in Graz.', 'Tea at four.']) {
+      await facts.getByLabel('New entry').fill(fact)
+      await facts.getByRole('button', { name: 'Add' }).click()
+      await facts.getByText(fact).waitFor()
+    }
+    expect(await facts.getByLabel('New entry').inputValue()).toBe('')
+    await facts.getByText('by a person').first().waitFor()
+    await page.getByText('Earlier versions').first().click()
+    await page.getByRole('button', { name: 'Restore' }).click()
+    await expect.poll(entries).toEqual(['Ann lives in Graz.'])
+    const forget = page.getByRole('region', { name: 'Forget' })
+    await forget.getByRole('textbox').fill('nobody')
+    await forget.getByRole('button', { name: 'Forget' }).click()
+    await page.getByText('Nothing that is kept has these words.').waitFor()
+    await forget.getByRole('textbox').fill('graz')
+    await forget.getByRole('button', { name: 'Forget' }).click()
+    const dialog = page.getByRole('dialog')
+    await dialog.getByText('– Ann lives in Graz.').waitFor()
+    await dialog.getByRole('button', { name: 'Forget' }).click()
+    await expect.poll(entries).toEqual([])
+    await expect.poll(() => forget.getByRole('textbox').inputValue()).toBe('')
+    const { json } = await client.get('/api/memory/versions?target=memory')
+    expect(JSON.stringify(json)).not.toContain('Graz')
+  })
+
   it('switches toolsets and tools, and says where they come from', async () => {
     await openScreen(page, 'tools')
     const isAvailable = async (name: string) =>
