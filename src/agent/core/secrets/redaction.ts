@@ -378,7 +378,9 @@ function createStream(
   return {
     push(piece) {
       held += piece
-      const text = context + held
+      // A carriage return is the end of a line or a space: the next piece tells.
+      const [pending] = /\r?$/.exec(held) ?? ['']
+      const text = context + held.slice(0, held.length - pending.length)
       const from = context.length
       const spans = mergeSpans(find(text))
       const safeEnd = Math.min(findSafeEnd(text, from), findOpen(text))
@@ -391,7 +393,7 @@ function createStream(
       const shown = show(text, spans, cut)
       const contextStart = Math.max(0, findLastWord(text.slice(0, cut)) - maxOpeningChars)
       context = text.slice(Math.max(contextStart, cut - maxHeldChars), cut)
-      held = text.slice(cut)
+      held = text.slice(cut) + pending
       return shown
     },
     flush() {
@@ -427,7 +429,7 @@ function findLastWord(text: string): number {
 }
 
 /** The end of a text that may become the end of a line. */
-const begunLineEnd = /(?:\r|\\(?:r\\?)?)$/
+const begunLineEnd = /\\(?:r\\?)?$/
 
 /**
  * Finds where the end of a text begins that is the beginning of a needle, in each of the ways in which needles are found:

@@ -87,6 +87,14 @@ const splits: readonly (readonly [string, () => number])[] = [
   ['64', () => 64],
   ['random', () => 1 + rnd(9)],
 ]
+/** Lines at whose end a value begins with few characters, and carriage returns behind the last characters of a value. */
+const hard = [
+  ...[4, 5, 8, 10].flatMap((width) => ['', 'p', 'pppppp'].map((before) => wrap(base64Of(before + plain), width, '\n'))),
+  `out: ${wrap(base64Of(`${plain}x`), 15, '\r\n')}\r\nnext line of prose\r\n`,
+  `out: ${wrap(base64Of(`p${plain}>?>`), 16, '\r\n')}\r\nnext line of prose\r\n`,
+  `X="${spaced.replace(/["$\\]/g, '\\$&')}" `,
+  `***${spaced.slice(1)} `,
+]
 /** A prime, so that the sample has each form, width, end and frame. */
 const sampleStep = 41
 
@@ -96,8 +104,7 @@ describe('a stream', () => {
     (_, nextLength) => {
       let masked = 0
       const wrong: unknown[] = []
-      for (const [at, text] of texts.entries()) {
-        if (!isLong && at % sampleStep) continue
+      for (const text of [...hard, ...texts.filter((__, at) => isLong || at % sampleStep === 0)]) {
         const whole = redactor.redact(text)
         if (whole !== text) masked++
         const shown = streamed(text, nextLength)
