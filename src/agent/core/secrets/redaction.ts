@@ -20,6 +20,8 @@ export type Redactor = {
 export type RedactionStream = {
   /** Returns the text that may be shown now. The rest is kept until it cannot be part of a secret any more. */
   readonly push: (piece: string) => string
+  /** For a pause: also returns the end of a line where at most three characters of a value may begin. The others stay. */
+  readonly settle: () => string
   /** Returns the rest. */
   readonly flush: () => string
 }
@@ -369,33 +371,36 @@ function createStream(
   /** Replaces what is held before a position in the text. */
   const show = (text: string, spans: readonly SecretSpan[], cut: number) => {
     const from = context.length
+    if (cut === from) return ''
     const inHeld = spans.filter(([start, end]) => end > from && start < cut)
     return replaceSpans(
       text.slice(from, cut),
       inHeld.map(([start, end]) => [Math.max(0, start - from), end - from]),
     )
   }
+  const advance = (piece: string, minBegunChars: number) => {
+    held += piece
+    // A carriage return is the end of a line or a space: the next piece tells.
+    const [pending] = /\r?$/.exec(held) ?? ['']
+    const text = context + held.slice(0, held.length - pending.length)
+    const from = context.length
+    const spans = mergeSpans(find(text))
+    const safeEnd = Math.min(findSafeEnd(text, from), findOpen(text, minBegunChars))
+    let cut = Math.max(from, safeEnd, text.length - maxHeldChars)
+    // What follows a secret without a gap becomes part of its mask.
+    const across = spans.find(([start, end]) => start < cut && end >= cut && end > from)
+    if (across) cut = Math.max(from, across[0])
+    // A secret that is longer than all that is kept is masked, whatever follows.
+    if (cut === from && held.length > 2 * maxHeldChars) cut = text.length
+    const shown = show(text, spans, cut)
+    const contextStart = Math.max(0, findLastWord(text.slice(0, cut)) - maxOpeningChars)
+    context = text.slice(Math.max(contextStart, cut - maxHeldChars), cut)
+    held = text.slice(cut) + pending
+    return shown
+  }
   return {
-    push(piece) {
-      held += piece
-      // A carriage return is the end of a line or a space: the next piece tells.
-      const [pending] = /\r?$/.exec(held) ?? ['']
-      const text = context + held.slice(0, held.length - pending.length)
-      const from = context.length
-      const spans = mergeSpans(find(text))
-      const safeEnd = Math.min(findSafeEnd(text, from), findOpen(text))
-      let cut = Math.max(from, safeEnd, text.length - maxHeldChars)
-      // What follows a secret without a gap becomes part of its mask.
-      const across = spans.find(([start, end]) => start < cut && end >= cut && end > from)
-      if (across) cut = Math.max(from, across[0])
-      // A secret that is longer than all that is kept is masked, whatever follows.
-      if (cut === from && held.length > 2 * maxHeldChars) cut = text.length
-      const shown = show(text, spans, cut)
-      const contextStart = Math.max(0, findLastWord(text.slice(0, cut)) - maxOpeningChars)
-      context = text.slice(Math.max(contextStart, cut - maxHeldChars), cut)
-      held = text.slice(cut) + pending
-      return shown
-    },
+    push: (piece) => advance(piece, 1),
+    settle: () => advance('', minSettledChars),
     flush() {
       const text = context + held
       const rest = show(text, find(text), text.length)
@@ -405,6 +410,9 @@ function createStream(
     },
   }
 }
+
+/** Fewer characters of a value at the end of a line tell little of it, and most lines end with some. */
+const minSettledChars = 4
 
 /** Returns the position before which no format can begin that the next piece completes. */
 function findSafeEnd(text: string, heldFrom: number): number {
@@ -435,26 +443,29 @@ const begunLineEnd = /\\(?:r\\?)?$/
  * Finds where the end of a text begins that is the beginning of a needle, in each of the ways in which needles are found:
  * as it is, wrapped, and escaped. Else it returns the length of the text.
  */
-function openNeedles(needles: readonly Needle[], rests: readonly Needle[]): (text: string) => number {
+function openNeedles(needles: readonly Needle[], rests: readonly Needle[]) {
   const isSpaced = ({ text }: Needle) => hasSpace.test(text)
   const spaced = needles.filter(isSpaced)
   const begunWrapped = findBegun(needles)
   const begunSpaced = findBegun(spaced)
   // Other needles, as they are and escaped, are part of the last word, which is always kept.
   const begunPlain = findBegun([...spaced, ...rests.filter(isSpaced)])
-  type View = readonly [begun: (text: string) => number, text: string, removed: readonly SecretSpan[]]
-  return (text) => {
+  type View = readonly [begun: ReturnType<typeof findBegun>, text: string, removed: readonly SecretSpan[], min: number]
+  return (text: string, minChars: number): number => {
     const ended = text.replace(begunLineEnd, '\n')
-    const views: View[] = [[begunPlain, text, []]]
+    const views: View[] = [[begunPlain, text, [], 1]]
     for (const lines of new Set([text, ended]))
-      views.push([begunWrapped, lines, listWraps(lines, true)], [begunSpaced, lines, listLineEnds(lines)])
+      views.push(
+        [begunWrapped, lines, listWraps(lines, true), minChars],
+        [begunSpaced, lines, listLineEnds(lines), minChars],
+      )
     // Behind a backslash that ends the text, there may be a space.
     const escaped = `${text} `
-    views.push([begunSpaced, text, listEscapes(escaped)])
+    views.push([begunSpaced, text, listEscapes(escaped), 1])
     return Math.min(
-      ...views.map(([begun, shown, removed]) => {
+      ...views.map(([begun, shown, removed, min]) => {
         const joined = joinWithout(shown, removed)
-        const at = begun(joined)
+        const at = begun(joined, min)
         return at < joined.length ? positionIn(removed, at, 1) : text.length
       }),
     )
@@ -464,12 +475,12 @@ function openNeedles(needles: readonly Needle[], rests: readonly Needle[]): (tex
 const bitsAfter = /^[A-Za-z0-9+/_-]?={0,6}$/
 
 /** Finds the first position from which a text is the beginning of a needle, or one whose last bits or padding may follow. */
-function findBegun(needles: readonly Needle[]): (text: string) => number {
+function findBegun(needles: readonly Needle[]) {
   const byFirst = Map.groupBy(needles, ({ text }) => text.charAt(0))
   const reach = needles.reduce((most, { text }) => Math.max(most, text.length), 0) + 1 + maxPadding
   const hasBits = needles.some(({ hasBitsBefore }) => hasBitsBefore)
-  return (text) => {
-    for (let at = Math.max(0, text.length - reach); at < text.length; at++) {
+  return (text: string, minChars: number): number => {
+    for (let at = Math.max(0, text.length - reach); at <= text.length - minChars; at++) {
       const candidates = byFirst.get(text.charAt(at))
       if (!candidates) continue
       const rest = text.slice(at)
@@ -481,7 +492,7 @@ function findBegun(needles: readonly Needle[]): (text: string) => number {
       const isBehindBits = isBase64(text.charAt(at - 1)) && found.some(({ hasBitsBefore }) => hasBitsBefore)
       if (found.length) return isBehindBits ? at - 1 : at
     }
-    return hasBits && isBase64(text.charAt(text.length - 1)) ? text.length - 1 : text.length
+    return hasBits && minChars === 1 && isBase64(text.charAt(text.length - 1)) ? text.length - 1 : text.length
   }
 }
 

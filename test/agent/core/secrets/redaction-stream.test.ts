@@ -67,12 +67,13 @@ function createRandom(seed: number) {
   }
 }
 
-function streamed(text: string, nextLength: () => number): string {
+function streamed(text: string, nextLength: () => number, pauses = false): string {
   const stream = redactor.stream()
   let shown = ''
   for (let at = 0; at < text.length;) {
     const length = nextLength()
     shown += stream.push(text.slice(at, at + length))
+    if (pauses) shown += stream.settle()
     at += length
   }
   return shown + stream.flush()
@@ -115,4 +116,21 @@ describe('a stream', () => {
     },
     600_000,
   )
+
+  it.each(splits)('that pauses behind pieces of %s shows at most four characters of a secret', (_, nextLength) => {
+    for (const text of hard) {
+      const whole = redactor.redact(text)
+      const shown = streamed(text, nextLength, true)
+      const [before = '', after = ''] = whole.split('***')
+      expect(shown.split('***')).toHaveLength(2)
+      expect([shown.startsWith(before), shown.endsWith(after)]).toEqual([true, true])
+      expect(shown.length - whole.length).toBeLessThanOrEqual(4 + '\n'.length)
+    }
+  })
+
+  it('that pauses shows whole lines', () => {
+    const stream = redactor.stream()
+    for (const line of ['Step 1 done\n', 'Listening on port 8080\n', 'ok\n', 'compiled\n'])
+      expect(stream.push(line) + stream.settle()).toBe(line)
+  })
 })
