@@ -96,8 +96,8 @@ const hard = [
   `X="${spaced.replace(/["$\\]/g, '\\$&')}" `,
   `***${spaced.slice(1)} `,
 ]
-/** A prime, so that the sample has each form, width, end and frame. */
-const sampleStep = 41
+/** Primes, so that a sample has each form, width, end and frame. */
+const sampleStep = isLong ? 5 : 41
 
 describe('a stream', () => {
   it.each(splits)(
@@ -105,14 +105,14 @@ describe('a stream', () => {
     (_, nextLength) => {
       let masked = 0
       const wrong: unknown[] = []
-      for (const text of [...hard, ...texts.filter((__, at) => isLong || at % sampleStep === 0)]) {
+      for (const text of [...hard, ...texts.filter((__, at) => at % sampleStep === 0)]) {
         const whole = redactor.redact(text)
         if (whole !== text) masked++
         const shown = streamed(text, nextLength)
         if (shown !== whole) wrong.push([text, shown, whole])
       }
       expect([wrong.length, wrong.slice(0, 5)]).toEqual([0, []])
-      expect(masked).toBeGreaterThan(isLong ? 8_000 : 200)
+      expect(masked).toBeGreaterThan(isLong ? 1_600 : 200)
     },
     600_000,
   )
