@@ -357,7 +357,7 @@ export function openProgress({ schedule, openRedaction, emit }: ReportOptions): 
 
   const flush = () => {
     cancelTimer = undefined
-    const shown = redaction.push(buffer)
+    const shown = redaction.push(buffer) + redaction.settle()
     buffer = ''
     if (shown === '') return
     events++

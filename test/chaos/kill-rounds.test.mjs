@@ -17,7 +17,7 @@ const isReal = process.env['TALARIA_ENGINE'] === '1'
 const longestMs = 1_200
 const silenceMs = 20_000
 /** Notes after which files may be older. */
-const lossPattern = /as it was last saved|as it was saved before|files, background jobs .* are lost/
+const lossPattern = /as it was last saved|as it was saved before|Files are lost/
 
 const disturbances = {
   'kill of the container': ({ engine }) => engine.kill(),

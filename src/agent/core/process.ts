@@ -20,7 +20,7 @@ const reasons: Readonly<Record<EndReason | LossReason, string>> = {
   memory: 'the host ran out of memory',
   timeout: 'its time limit was reached',
   stopped: 'it was stopped',
-  replaced: 'its host was replaced or is gone',
+  replaced: 'its host was replaced, or something removed its record',
   restarted: 'it vanished from its host, which may have restarted',
   unreachable: 'its host does not answer any more',
 }

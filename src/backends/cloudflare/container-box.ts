@@ -377,7 +377,10 @@ export class ContainerBox implements SandboxPort {
         throw createFailure('CUT', 'The output of the container arrives incomplete.')
       const { stdout } = await host.exec(printFrom(this.#state, file, whole ? byteLength(whole.text) : 0), graceMs)
       if (stdout === 'gone\n')
-        throw createFailure('OPERATION_INTERRUPTED', 'The container was replaced while the command ran.')
+        throw createFailure(
+          'OPERATION_INTERRUPTED',
+          'The record of the command is missing: the container was replaced, or something has removed the record.',
+        )
       const piece = parsePiece(stdout)
       if (piece) whole = { ...piece, text: (whole?.text ?? '') + piece.text }
     }

@@ -18,13 +18,13 @@ const defaultTimeoutMs = 60_000
 /** Attempts of one script: on a host that is new, or whose workspace has just been removed, it has to run again. */
 const maxAttempts = 3
 
+/** A command that removes the records looks from outside as a new host does. */
+const replaced = '[The host was replaced, or something removed the records of this session there.'
 const notes: Readonly<Record<RestoreOutcome, string>> = {
-  restored:
-    '[The host was replaced. The workspace is as it was last saved; background jobs and installed programs are lost.]',
-  older:
-    '[The host was replaced, and the last copy of the workspace is damaged. The workspace is as it was saved before that; later changes, background jobs and installed programs are lost.]',
+  restored: `${replaced} The workspace is as it was last saved; background jobs and programs of a replaced host are lost.]`,
+  older: `${replaced} The last copy of the workspace is damaged: it is as it was saved before that, and later changes are lost, as are background jobs and programs of a replaced host.]`,
   live: '[The host had lost its records of this session. The workspace is newer than its last copy and was left as it is; background jobs may be lost.]',
-  lost: '[The host was replaced: files, background jobs and installed programs are lost.]',
+  lost: `${replaced} Files are lost, as are background jobs and programs of a replaced host.]`,
 }
 const recreatedNote = (root: string) => `[The workspace ${root} was missing. It was created again and is empty.]`
 

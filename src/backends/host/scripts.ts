@@ -357,8 +357,17 @@ rm -f "$F"
 ${close ? `[ $c != 0 ] || { : > "$D/closed"; kill -KILL "$(cat "$D/holder")" 2>/dev/null; }` : ''}
 exit $c`
 
+/** Prints `running` when a process of a scope lives: its marks tell that also of a job whose folder was removed. */
+const findScope = (
+  at: string,
+): string => `for f in $(grep -lzxF -e ${quote(`${scopeVariable}=${at}`)} /proc/[0-9]*/environ 2>/dev/null; grep -l "^Max file locks  *${markOf(at)} " /proc/[0-9]*/limits 2>/dev/null); do
+  { read -r s < "\${f%/*}/stat"; } 2>/dev/null || continue; a=(\${s##*) }); [ "\${a[0]}" = Z ] || [ "\${a[0]}" = X ] || { echo running; exit 0; }
+done`
+
 /** `kill -0` would report an unreaped zombie as running; start times distinguish a process from one with a reused id. */
-export const readJobState = (at: string): string => `D=${quote(at)}; [ -d "$D" ] || { echo missing; exit 0; }
+export const readJobState = (
+  at: string,
+): string => `D=${quote(at)}; [ -d "$D" ] || { ${findScope(at)}; echo missing; exit 0; }
 for i in 1 2; do
   [ -e "$D/exit" ] && { echo "exited $(( $(date +%s%3N) - $(date -r "$D/exit" +%s%3N) )) $(cat "$D/exit")"; exit 0; }
   read -r s 2>/dev/null < "$D/stat" && read -r n 2>/dev/null < "/proc/\${s%% *}/stat" && {
@@ -372,7 +381,9 @@ echo lost`
 export const readJobOutput = (at: string, from: number, max: number): string =>
   `tail -c +${from + 1} ${quote(at)}/out 2>/dev/null | head -c ${max} | base64 -w0`
 
-export const killJob = (at: string): string => `${killScope}D=${quote(at)}; [ -d "$D" ] || exit 0
+export const killJob = (
+  at: string,
+): string => `${killScope}D=${quote(at)}; [ -d "$D" ] || { killScope ${scopeArguments(at)} KILL; exit 0; }
 : > "$D/killed"; p=$(cat "$D/pid" 2>/dev/null) || exit 0
 killScope ${scopeArguments(at)} TERM; kill -TERM -- -"$p" 2>/dev/null
 for i in 1 2 3 4 5 6 7 8 9 10; do [ -e "$D/exit" ] && break; sleep 0.1; done

@@ -79,7 +79,7 @@ it('a command of a program names the call of the program', async () => {
 
 it('a chat completion has the output in hermes.tool.progress', async () => {
   const scripted = model([
-    calls({ name: 'terminal', input: { command: 'echo first; sleep 0.25; echo last' } }),
+    calls({ name: 'terminal', input: { command: 'echo first; sleep 1; echo last' } }),
     says('Ok'),
   ])
   const body = { model: scripted.id, stream: true, messages: [{ role: 'user', content: 'go' }] }

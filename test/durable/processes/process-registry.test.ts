@@ -234,7 +234,7 @@ describe('a process in the registry', () => {
   })
 
   it.each([
-    ['replaced', 'its host was replaced or is gone'],
+    ['replaced', 'its host was replaced, or something removed its record'],
     ['unreachable', 'does not answer any more'],
   ] as const)('that is lost says why: %s', async (reason, words) => {
     const { live, jobs, host, at } = setUp()

@@ -20,6 +20,8 @@ export type Redactor = {
 export type RedactionStream = {
   /** Returns the text that may be shown now. The rest is kept until it cannot be part of a secret any more. */
   readonly push: (piece: string) => string
+  /** For a pause: also returns the end of a line where at most three characters of a value may begin. The others stay. */
+  readonly settle: () => string
   /** Returns the rest. */
   readonly flush: () => string
 }
@@ -54,7 +56,7 @@ export function createRedactor(secrets: Iterable<string>): Redactor {
     redactFile: (text) => replaceSpans(text, [...findValues(text), ...findFormats(text, identifiableFormats)]),
     redactExact: (text) => replaceSpans(text, findValues(text)),
     redactValue: (value) => redactValue(value, redact),
-    stream: () => createStream(find, needles),
+    stream: () => createStream(find, needles, rests),
   }
 }
 
@@ -168,20 +170,19 @@ const minChunkChars = 4
 function findWrapped(text: string, needles: readonly Needle[]): readonly SecretSpan[] {
   if (!needles.length || !(text.includes('\n') || text.includes('\\n'))) return []
   const spaced = needles.filter(({ text: needle }) => hasSpace.test(needle))
-  const ends = spaced.length ? [...text.matchAll(lineEnd)] : []
   // The lines of a value with spaces do not look like parts of one word.
-  const between = ends.map(({ 0: end, index }): SecretSpan => [index, index + end.length])
+  const between = spaced.length ? listLineEnds(text) : []
   return [...findWithout(text, needles, listWraps(text)), ...findWithout(text, spaced, between)]
 }
 
 const hasSpace = /[^!-~]/
 
-/** Lists the line ends at which a word may go on in the next line. */
-function listWraps(text: string): readonly SecretSpan[] {
+/** Lists the line ends at which a word may go on in the next line, which may go on itself if `isOpen`. */
+function listWraps(text: string, isOpen = false): readonly SecretSpan[] {
   const wraps: SecretSpan[] = []
   let [start, previous] = [0, undefined as (Line & { readonly end: SecretSpan }) | undefined]
   for (const { 0: end, index } of [...text.matchAll(lineEnd), { 0: '', index: text.length }]) {
-    const line = describeLine(text.slice(start, index))
+    const line = isOpen && start === text.length ? begunLine : describeLine(text.slice(start, index))
     const isChunk = previous && previous.tailChars >= minChunkChars && (previous.isWord || line.isWord)
     if (previous && line.isWordFirst && (isChunk || previous.tailChars >= minWrappedChars)) wraps.push(previous.end)
     start = index + end.length
@@ -191,6 +192,8 @@ function listWraps(text: string): readonly SecretSpan[] {
 }
 
 type Line = { readonly isWord: boolean; readonly isWordFirst: boolean; readonly tailChars: number }
+
+const begunLine: Line = { isWord: true, isWordFirst: true, tailChars: 0 }
 
 /** `tailChars`: characters without a space at the end, of which only the last ones are counted. */
 function describeLine(line: string): Line {
@@ -207,30 +210,39 @@ function describeLine(line: string): Line {
 function findEscaped(text: string, needles: readonly Needle[]): readonly SecretSpan[] {
   if (!text.includes('\\')) return []
   const marked = needles.filter(({ text: needle }) => /[^A-Za-z0-9]/.test(needle))
-  const escapes = marked.length ? [...text.matchAll(/\\(?=[^A-Za-z0-9\n])[^]/g)] : []
-  const removed = escapes.map(({ index }): SecretSpan => [index, index + 1])
-  return findWithout(text, marked, removed)
+  return marked.length ? findWithout(text, marked, listEscapes(text)) : []
 }
+
+const listEscapes = (text: string): readonly SecretSpan[] =>
+  [...text.matchAll(/\\(?=[^A-Za-z0-9\n])[^]/g)].map(({ index }) => [index, index + 1])
+
+const listLineEnds = (text: string): readonly SecretSpan[] =>
+  [...text.matchAll(lineEnd)].map(({ 0: end, index }) => [index, index + end.length])
 
 /** Finds needles in the text without these parts. */
 function findWithout(text: string, needles: readonly Needle[], removed: readonly SecretSpan[]): readonly SecretSpan[] {
   if (!removed.length) return []
+  const found = findExact(joinWithout(text, removed), needles)
+  return found.map(([start, end]) => [positionIn(removed, start, 1), positionIn(removed, end, 0)])
+}
+
+function joinWithout(text: string, removed: readonly SecretSpan[]): string {
   let [joined, from] = ['', 0]
   for (const [start, end] of removed) {
     joined += text.slice(from, start)
     from = end
   }
-  /** Positions in the text. A removed part at the position itself stands before it. */
-  const positionOf = (position: number, isStart: 0 | 1): number => {
-    let at = position
-    for (const [start, end] of removed) {
-      if (start >= at + isStart) break
-      at += end - start
-    }
-    return at
+  return joined + text.slice(from)
+}
+
+/** The position in the text of one in the joined text. A removed part at the position itself stands before it. */
+function positionIn(removed: readonly SecretSpan[], position: number, isStart: 0 | 1): number {
+  let at = position
+  for (const [start, end] of removed) {
+    if (start >= at + isStart) break
+    at += end - start
   }
-  const found = findExact(joined + text.slice(from), needles)
-  return found.map(([start, end]) => [positionOf(start, 1), positionOf(end, 0)])
+  return at
 }
 
 const isBase64 = (character: string): boolean => /[A-Za-z0-9+/_-]/.test(character)
@@ -347,49 +359,63 @@ const openings =
 const maxOpeningChars = 260
 const authorizationOpening = /authorization["']?\s{0,3}[:=]\s{0,3}["']?(?:\w{1,6}\s{0,3})?$/i
 
-function createStream(find: (text: string) => readonly SecretSpan[], needles: readonly Needle[]): RedactionStream {
-  /** Other needles are part of the last word, which is always kept. */
-  const spaced = needles.map(({ text }) => text).filter((text) => hasSpace.test(text))
-  const begun = openBegunNeedles(needles)
+function createStream(
+  find: (text: string) => readonly SecretSpan[],
+  needles: readonly Needle[],
+  rests: readonly Needle[],
+): RedactionStream {
+  const findOpen = openNeedles(needles, rests)
+  /** What was shown, or masked, as far back as it tells what follows it: lines, words, and names of secrets. */
+  let context = ''
   let held = ''
-  /** The end of the shown text: a needle may begin there with fewer characters than are kept. */
-  let shownEnd = ''
-  const findHeld = () =>
-    mergeSpans(find(shownEnd + held)).flatMap(([from, end]): SecretSpan[] =>
-      end > shownEnd.length ? [[Math.max(0, from - shownEnd.length), end - shownEnd.length]] : [],
+  /** Replaces what is held before a position in the text. */
+  const show = (text: string, spans: readonly SecretSpan[], cut: number) => {
+    const from = context.length
+    if (cut === from) return ''
+    const inHeld = spans.filter(([start, end]) => end > from && start < cut)
+    return replaceSpans(
+      text.slice(from, cut),
+      inHeld.map(([start, end]) => [Math.max(0, start - from), end - from]),
     )
+  }
+  const advance = (piece: string, minBegunChars: number) => {
+    held += piece
+    // A carriage return is the end of a line or a space: the next piece tells.
+    const [pending] = /\r?$/.exec(held) ?? ['']
+    const text = context + held.slice(0, held.length - pending.length)
+    const from = context.length
+    const spans = mergeSpans(find(text))
+    const safeEnd = Math.min(findSafeEnd(text, from), findOpen(text, minBegunChars))
+    let cut = Math.max(from, safeEnd, text.length - maxHeldChars)
+    // What follows a secret without a gap becomes part of its mask.
+    const across = spans.find(([start, end]) => start < cut && end >= cut && end > from)
+    if (across) cut = Math.max(from, across[0])
+    // A secret that is longer than all that is kept is masked, whatever follows.
+    if (cut === from && held.length > 2 * maxHeldChars) cut = text.length
+    const shown = show(text, spans, cut)
+    const contextStart = Math.max(0, findLastWord(text.slice(0, cut)) - maxOpeningChars)
+    context = text.slice(Math.max(contextStart, cut - maxHeldChars), cut)
+    held = text.slice(cut) + pending
+    return shown
+  }
   return {
-    push(piece) {
-      held += piece
-      const spans = findHeld()
-      const begunAt = begun(held)
-      // A value that a format has found is complete, and needs the words before it.
-      const isInside = spans.some(([from, end]) => from < begunAt && begunAt < end)
-      const safeEnd = Math.min(findSafeEnd(held, spaced), isInside ? held.length : begunAt)
-      let cut = Math.max(safeEnd, held.length - maxHeldChars)
-      const across = spans.find(([start, end]) => start < cut && end > cut)
-      if (across) cut = across[0]
-      // A secret that is longer than all that is kept is masked, whatever follows.
-      if (cut === 0 && held.length > 2 * maxHeldChars) cut = held.length
-      const shown = replaceSpans(
-        held.slice(0, cut),
-        spans.filter(([start]) => start < cut),
-      )
-      shownEnd = (shownEnd + held.slice(0, cut)).slice(-maxShownEnd)
-      held = held.slice(cut)
-      return shown
-    },
+    push: (piece) => advance(piece, 1),
+    settle: () => advance('', minSettledChars),
     flush() {
-      const rest = replaceSpans(held, findHeld())
+      const text = context + held
+      const rest = show(text, find(text), text.length)
       held = ''
-      shownEnd = ''
+      context = ''
       return rest
     },
   }
 }
 
-/** Returns the position before which no secret can begin that the next piece completes. */
-function findSafeEnd(text: string, spaced: readonly string[]): number {
+/** Fewer characters of a value at the end of a line tell little of it, and most lines end with some. */
+const minSettledChars = 4
+
+/** Returns the position before which no format can begin that the next piece completes. */
+function findSafeEnd(text: string, heldFrom: number): number {
   const word = findLastWord(text)
   const from = Math.max(0, word - maxOpeningChars)
   const before = text.slice(from, word)
@@ -398,52 +424,75 @@ function findSafeEnd(text: string, spaced: readonly string[]): number {
     const found = opening.exec(before)
     if (found) starts.push(from + found.index)
   }
-  const key = findOpenKey(text)
-  if (key >= 0) starts.push(key)
-  for (const needle of spaced) {
-    const length = overlap(text, needle)
-    if (length) starts.push(text.length - length)
-  }
+  const key = findOpenKey(text.slice(heldFrom))
+  if (key >= 0) starts.push(heldFrom + key)
   return Math.min(...starts)
 }
 
-/** Returns where the last run of printable ASCII without spaces begins. It may be wrapped over long lines. */
+/** Returns where the last run of printable ASCII without spaces begins. */
 function findLastWord(text: string): number {
   let at = text.length
-  for (;;) {
-    while (at > 0 && isWordCode(text.charCodeAt(at - 1))) at--
-    const [end] = /(?<=[!-~]{30})\r?\n?$/.exec(text.slice(Math.max(0, at - 40), at)) ?? ['']
-    if (!end) return at
-    at -= end.length
+  while (at > 0 && isWordCode(text.charCodeAt(at - 1))) at--
+  return at
+}
+
+/** The end of a text that may become the end of a line. */
+const begunLineEnd = /\\(?:r\\?)?$/
+
+/**
+ * Finds where the end of a text begins that is the beginning of a needle, in each of the ways in which needles are found:
+ * as it is, wrapped, and escaped. Else it returns the length of the text.
+ */
+function openNeedles(needles: readonly Needle[], rests: readonly Needle[]) {
+  const isSpaced = ({ text }: Needle) => hasSpace.test(text)
+  const spaced = needles.filter(isSpaced)
+  const begunWrapped = findBegun(needles)
+  const begunSpaced = findBegun(spaced)
+  // Other needles, as they are and escaped, are part of the last word, which is always kept.
+  const begunPlain = findBegun([...spaced, ...rests.filter(isSpaced)])
+  type View = readonly [begun: ReturnType<typeof findBegun>, text: string, removed: readonly SecretSpan[], min: number]
+  return (text: string, minChars: number): number => {
+    const ended = text.replace(begunLineEnd, '\n')
+    const views: View[] = [[begunPlain, text, [], 1]]
+    for (const lines of new Set([text, ended]))
+      views.push(
+        [begunWrapped, lines, listWraps(lines, true), minChars],
+        [begunSpaced, lines, listLineEnds(lines), minChars],
+      )
+    // Behind a backslash that ends the text, there may be a space.
+    const escaped = `${text} `
+    views.push([begunSpaced, text, listEscapes(escaped), 1])
+    return Math.min(
+      ...views.map(([begun, shown, removed, min]) => {
+        const joined = joinWithout(shown, removed)
+        const at = begun(joined, min)
+        return at < joined.length ? positionIn(removed, at, 1) : text.length
+      }),
+    )
   }
 }
 
-/** Fewer characters of a needle at the end of a line are shown: else much harmless output would be kept. */
-const minBegunChars = 4
-/** The characters of a needle that may have been shown, with the ends of their lines. */
-const maxShownEnd = 3 * (minBegunChars - 1)
+const bitsAfter = /^[A-Za-z0-9+/_-]?={0,6}$/
 
-/** Lines of four characters with ends of two. */
-const maxWrapGrowth = 1.5
-
-/**
- * Finds where the end of a text begins that is, without its line ends, the beginning of a needle: short lines are kept only
- * for this reason. Else it returns the length of the text.
- */
-function openBegunNeedles(needles: readonly Needle[]): (text: string) => number {
+/** Finds the first position from which a text is the beginning of a needle, or one whose last bits or padding may follow. */
+function findBegun(needles: readonly Needle[]) {
   const byFirst = Map.groupBy(needles, ({ text }) => text.charAt(0))
-  const reach = Math.ceil(maxWrapGrowth * Math.max(0, ...needles.map(({ text }) => text.length)))
-  return (text) => {
-    const positions: number[] = []
-    for (let at = Math.max(0, text.length - reach); at < text.length; at++)
-      if (!/[\r\n]/.test(text.charAt(at))) positions.push(at)
-    const joined = positions.map((at) => text.charAt(at)).join('')
-    for (const [nth, at] of positions.slice(0, 1 - minBegunChars).entries()) {
-      const rest = joined.slice(nth)
-      const found = byFirst.get(rest.charAt(0))?.find((needle) => needle.text.startsWith(rest))
-      if (found) return found.hasBitsBefore ? Math.max(0, at - 1) : at
+  const reach = needles.reduce((most, { text }) => Math.max(most, text.length), 0) + 1 + maxPadding
+  const hasBits = needles.some(({ hasBitsBefore }) => hasBitsBefore)
+  return (text: string, minChars: number): number => {
+    for (let at = Math.max(0, text.length - reach); at <= text.length - minChars; at++) {
+      const candidates = byFirst.get(text.charAt(at))
+      if (!candidates) continue
+      const rest = text.slice(at)
+      const found = candidates.filter(
+        (needle) =>
+          needle.text.startsWith(rest) ||
+          (needle.hasBitsAfter && rest.startsWith(needle.text) && bitsAfter.test(rest.slice(needle.text.length))),
+      )
+      const isBehindBits = isBase64(text.charAt(at - 1)) && found.some(({ hasBitsBefore }) => hasBitsBefore)
+      if (found.length) return isBehindBits ? at - 1 : at
     }
-    return text.length
+    return hasBits && minChars === 1 && isBase64(text.charAt(text.length - 1)) ? text.length - 1 : text.length
   }
 }
 
@@ -453,11 +502,4 @@ const isWordCode = (code: number): boolean => code > 0x20 && code < 0x7f
 function findOpenKey(text: string): number {
   const start = text.lastIndexOf('-----BEGIN ')
   return start >= 0 && !/-----END [A-Z0-9 ]{0,60}-----/.test(text.slice(start)) ? start : -1
-}
-
-/** The number of characters at the end of the text with which the needle begins. */
-function overlap(text: string, needle: string): number {
-  for (let length = Math.min(needle.length - 1, text.length); length > 0; length--)
-    if (text.endsWith(needle.slice(0, length))) return length
-  return 0
 }
