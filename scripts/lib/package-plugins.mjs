@@ -6,7 +6,7 @@ import { patchJustBash } from './just-bash.mjs'
 import { clientOnly } from './openai.mjs'
 import { limitPdfjs } from './pdfjs.mjs'
 import { root } from './root.mjs'
-import { shareTraits } from './zod.mjs'
+import { buildSchemasOnUse, zodFiles } from './zod.mjs'
 
 const justBash = {
   name: 'just-bash',
@@ -48,8 +48,8 @@ const nodeModules = {
 const zod = {
   name: 'zod',
   setup: (context) =>
-    context.onLoad({ filter: /zod\/v4\/core\/core\.js$/ }, ({ path }) => ({
-      contents: shareTraits(readFileSync(path, 'utf8')),
+    context.onLoad({ filter: zodFiles }, ({ path }) => ({
+      contents: buildSchemasOnUse(zodFiles.exec(path)[1], readFileSync(path, 'utf8')),
       loader: 'js',
     })),
 }

@@ -106,9 +106,9 @@ function toUnexpectedError(error: unknown): AppError {
   return new AppError(500, 'internal_error', 'Something went wrong inside. It has been logged.', { cause: error })
 }
 
-/** How messages of the runtime and of D1 begin. */
+/** How messages of the runtime, of D1 and of a move between databases begin. */
 const transientMessage =
-  /^(?:D1_ERROR: )?(?:network connection lost|the object was written by newer code|durable object is overloaded|D1 DB |cannot resolve D1 DB |internal error(?:;| in D1 | while starting up D1 ))/i
+  /^(?:D1_ERROR: )?(?:network connection lost|the object was written by newer code|the history of this tenant is being moved|durable object is overloaded|D1 DB |cannot resolve D1 DB |internal error(?:;| in D1 | while starting up D1 ))/i
 
 /** Errors keep their name between objects, and lose their class. */
 const isOfBackend = (error: unknown): error is Error => error instanceof Error && error.name === 'BackendError'

@@ -47,17 +47,22 @@ class ShardedStatement {
   }
 }
 
-/** The database with the history of the tenant: `DB` itself in a deployment without others. */
-export function historyDb(env: Env, tenantId: string): HistoryDb {
+/**
+ * The database with the history of the tenant: `DB` itself in a deployment without others. A query waits at most `waitMs`
+ * for a tenant that is moved.
+ */
+export function historyDb(env: Env, tenantId: string, waitMs = moveTimeoutMs): HistoryDb {
   if (!listShards(env).length) return env.DB
-  const run = (statements: readonly Bound[]) => runWhereTenantIs(env, tenantId, statements)
+  const run = (statements: readonly Bound[]) => runWhereTenantIs({ env, tenantId, waitMs }, statements)
   const batch = (statements: readonly ShardedStatement[]) => run(statements.map(({ bound }) => bound))
   const prepare = (sql: string) => new ShardedStatement({ sql, values: [] }, run)
   return { prepare, batch } as unknown as HistoryDb
 }
 
-async function runWhereTenantIs(env: Env, tenantId: string, statements: readonly Bound[]): Promise<D1Result[]> {
-  const end = Date.now() + moveTimeoutMs
+type Place = { readonly env: Env; readonly tenantId: string; readonly waitMs: number }
+
+async function runWhereTenantIs({ env, tenantId, waitMs }: Place, statements: readonly Bound[]): Promise<D1Result[]> {
+  const end = Date.now() + waitMs
   for (let pauseMs = firstPauseMs; ; pauseMs = Math.min(pauseMs * 2, maxPauseMs)) {
     const { db } = await findHistoryDatabase(env, tenantId)
     try {
@@ -68,7 +73,8 @@ async function runWhereTenantIs(env: Env, tenantId: string, statements: readonly
       ])
       return results
     } catch (error) {
-      if (!isStopped(error) || Date.now() > end || !(await hasMoved(db, tenantId))) throw error
+      if (!isStopped(error) || !(await hasMoved(db, tenantId))) throw error
+      if (Date.now() > end) throw new Error('The history of this tenant is being moved.', { cause: error })
     }
     forgetHistoryDatabase(tenantId)
     await new Promise((resolve) => setTimeout(resolve, pauseMs))

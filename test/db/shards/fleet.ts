@@ -119,16 +119,20 @@ export class FleetSession {
     }
   }
 
-  /** Sends more messages. A failure leaves all of them to be sent again, as a session's object does. */
+  /** Sends more messages until they arrive, as a session's object does: a busy machine may take long for a switch. */
   async write(messages: number): Promise<void> {
     const pages = Array.from({ length: messages }, (_, n) => this.#page(this.written + n + 1))
     this.written += messages
-    try {
-      await openHistory(fleet, this.tenant).append(this.#record(), pages)
-    } catch (error) {
-      this.written -= messages
-      throw error
-    }
+    for (let isSent = false; !isSent;)
+      isSent = await openHistory(fleet, this.tenant)
+        .append(this.#record(), pages)
+        .then(
+          () => true,
+          (error: unknown) => {
+            if (!String(error).includes('is being moved')) throw error
+            return false
+          },
+        )
   }
 
   async undo(messages: number): Promise<void> {

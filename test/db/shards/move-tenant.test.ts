@@ -10,6 +10,7 @@ import { forgetHistoryDatabase, listHistoryDatabases, readHistoryName } from '#d
 import { moveTenant } from '#db/shards/move-tenant.ts'
 import { historyDb } from '#db/shards/sharded-database.ts'
 import { isLong } from '#test/support/long.ts'
+import { renderError } from '#worker/errors.ts'
 import { createTenant, databases, Died, dyingAt, FleetSession, fleet, migrateAll, single as one } from './fleet.ts'
 
 const { FLEET_TENANTS = '12', FLEET_MESSAGES = '600' } = env as unknown as Readonly<Record<string, string | undefined>>
@@ -201,6 +202,21 @@ describe('a tenant that is moved', () => {
     await stop.bind(tenant, Date.now(), Date.now() + 1_500).run()
     await session.write(2)
     expect(await session.read()).toEqual(session.expected())
+  })
+
+  it('is refused for the moment when a move that died has stopped it for longer', async () => {
+    const tenant = 'refused'
+    await createTenant(tenant)
+    const from = await readHistoryName(fleet, tenant)
+    const stop = dbOf(from).prepare('INSERT INTO moved(tenant_id, since, until) VALUES (?, ?, ?)')
+    await stop.bind(tenant, Date.now(), Date.now() + 60_000).run()
+    const query = historyDb(fleet, tenant, 100).prepare('SELECT id FROM session WHERE tenant_id = ?1').bind(tenant)
+    const error: unknown = await query.all().catch((thrown: unknown) => thrown)
+    expect(renderError(error).status).toBe(503)
+    const broken = historyDb(fleet, tenant, 100).prepare("SELECT json('no')")
+    expect(renderError(await broken.all().catch((thrown: unknown) => thrown)).status).toBe(503)
+    await dbOf(from).prepare('DELETE FROM moved WHERE tenant_id = ?').bind(tenant).run()
+    expect(renderError(await broken.all().catch((thrown: unknown) => thrown)).status).toBe(500)
   })
 
   it('is deleted from all databases', async () => {

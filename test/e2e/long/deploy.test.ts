@@ -94,6 +94,22 @@ describe('npm run deploy', { timeout: 600_000 }, () => {
     },
   )
 
+  it('serves a domain of the account under another name, and no address of workers.dev', async () => {
+    await createAccount()
+    const { code, output } = await deploy(['--name', 'agent', '--url', 'https://agent.example.com'])
+    expect(code, output).toBe(0)
+    expect(output).toMatch(/Talaria is ready on https:\/\/agent\.example\.com\n/)
+    expect([...api.workers.keys()]).toEqual(['agent'])
+    expect([...api.domains]).toEqual([['agent.example.com', 'agent']])
+    expect(api.databases.map(({ name }) => name)).toEqual(['agent'])
+    expect([...api.buckets.keys()]).toEqual(['agent-blobs'])
+    expect(api.subdomain, 'a name below workers.dev').toBeUndefined()
+    const url = { type: 'plain_text', name: 'PUBLIC_URL', text: 'https://agent.example.com' }
+    expect(deployed('agent').metadata.bindings).toContainEqual(url)
+    const again = await deploy(['--dry-run'])
+    expect(again.output).toMatch(/address\s+https:\/\/agent\.example\.com\n/)
+  })
+
   it('runs once at a time in a folder', async () => {
     await createAccount()
     const [one, other] = await Promise.all([deploy(), deploy()])

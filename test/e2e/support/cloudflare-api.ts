@@ -47,6 +47,8 @@ const missing = (code: number, message: string) => new Refusal(404, code, messag
 
 export class CloudflareApi {
   readonly workers = new Map<string, Worker>()
+  /** Which worker answers a domain of the account. */
+  readonly domains = new Map<string, string>()
   readonly databases: Database[] = []
   readonly buckets = new Map<string, { readonly jurisdiction: string | undefined }>()
   /** Method and path of every call that changes something, without the account. */
@@ -115,8 +117,7 @@ export class CloudflareApi {
 
   /** What the deployed worker answers. */
   #visit({ path }: Call): { status: number; body: unknown } {
-    const worker = this.workers.get('talaria')
-    if (!worker || this.healthFailures-- > 0) return { status: 404, body: {} }
+    if (!this.workers.size || this.healthFailures-- > 0) return { status: 404, body: {} }
     if (path === '/health') return { status: 200, body: { status: 'ok' } }
     if (path === '/api/login/links')
       return { status: 201, body: { url: 'https://talaria.example.workers.dev/#in=once' } }
@@ -167,11 +168,21 @@ export class CloudflareApi {
     [/^GET \/workers\/scripts\/([^/]+)\/deployments$/, () => one({ deployments: [] })],
     [/^GET \/workers\/scripts\/([^/]+)\/subdomain$/, () => one({ enabled: false, previews_enabled: false })],
     [/^POST \/workers\/scripts\/([^/]+)\/subdomain$/, (call) => one(call.json)],
+    [
+      /^POST \/workers\/scripts\/[^/]+\/domains\/changeset$/,
+      () => one({ added: [], removed: [], updated: [], conflicting: [] }),
+    ],
+    [/^PUT \/workers\/scripts\/([^/]+)\/domains\/records$/, (call, [name]) => one(this.#setDomains(call.json, name))],
     [/^PUT \/workers\/scripts\/([^/]+)\/schedules$/, (call) => one({ schedules: call.json })],
     [/^GET \/workers\/durable_objects\/namespaces$/, () => page([])],
     [/^POST \/workers\/scripts\/([^/]+)\/assets-upload-session$/, (call) => this.#beginAssets(call.json)],
     [/^POST \/workers\/assets\/upload$/, (call) => this.#storeAssets(call)],
   ]
+
+  #setDomains({ origins }: Readonly<Record<string, unknown>>, name = ''): object {
+    for (const { hostname } of origins as readonly { readonly hostname: string }[]) this.domains.set(hostname, name)
+    return {}
+  }
 
   #requireSubdomain(): string {
     if (!this.subdomain) throw missing(10_007, 'You do not have a workers.dev subdomain.')
