@@ -351,13 +351,13 @@ type ProgressReport = {
  * events, so that a long command stays cheap for the object and its subscribers.
  */
 export function openProgress({ schedule, openRedaction, emit }: ReportOptions): ProgressReport {
-  let redaction = openRedaction()
+  let redaction: RedactionStream | undefined
   let [buffer, omittedChars, events, isOver] = ['', 0, 0, false]
   let cancelTimer: (() => void) | undefined
 
   const flush = () => {
     cancelTimer = undefined
-    const shown = redaction.push(buffer)
+    const shown = (redaction ??= openRedaction()).push(buffer)
     buffer = ''
     if (shown === '') return
     events++
@@ -369,7 +369,7 @@ export function openProgress({ schedule, openRedaction, emit }: ReportOptions): 
     omittedChars += chars
     buffer = buffer.slice(chars)
     // Text that it keeps does not continue in the buffer.
-    redaction = openRedaction()
+    redaction = undefined
   }
   return {
     report(text) {
