@@ -140,6 +140,7 @@ export const concurrentCalls = (
   calls: readonly ToolCall[],
   { toolbox, services }: Pick<DispatchOptions, 'toolbox' | 'services'>,
 ): readonly ToolCall[] => {
+  if (calls.length === 1) return calls
   const touchedBy = (call: ToolCall) => toolbox.get(call.name)?.touches(call.input, services) ?? 'nothing'
   return groupCalls(calls, touchedBy, maxConcurrent)[0] ?? []
 }
