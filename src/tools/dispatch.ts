@@ -140,6 +140,7 @@ export const concurrentCalls = (
   calls: readonly ToolCall[],
   { toolbox, services }: Pick<DispatchOptions, 'toolbox' | 'services'>,
 ): readonly ToolCall[] => {
+  if (calls.length === 1) return calls
   const touchedBy = (call: ToolCall) => toolbox.get(call.name)?.touches(call.input, services) ?? 'nothing'
   return groupCalls(calls, touchedBy, maxConcurrent)[0] ?? []
 }
@@ -351,12 +352,13 @@ type ProgressReport = {
  * events, so that a long command stays cheap for the object and its subscribers.
  */
 export function openProgress({ schedule, openRedaction, emit }: ReportOptions): ProgressReport {
-  let redaction = openRedaction()
+  let redaction: RedactionStream | undefined
   let [buffer, omittedChars, events, isOver] = ['', 0, 0, false]
   let cancelTimer: (() => void) | undefined
 
   const flush = () => {
     cancelTimer = undefined
+    redaction ??= openRedaction()
     const shown = redaction.push(buffer) + redaction.settle()
     buffer = ''
     if (shown === '') return
@@ -369,7 +371,7 @@ export function openProgress({ schedule, openRedaction, emit }: ReportOptions): 
     omittedChars += chars
     buffer = buffer.slice(chars)
     // Text that it keeps does not continue in the buffer.
-    redaction = openRedaction()
+    redaction = undefined
   }
   return {
     report(text) {

@@ -66,7 +66,8 @@ function createLine(
     return text ? { text, seq, marks, isSummary: true } : before
   }
   if (message.role !== 'assistant' || (before?.isSummary && isCurrent(before.seq))) return before
-  const text = firstLineOf(redact(textIn(message).slice(0, maxMaskedChars)))
+  const answer = textIn(message)
+  const text = answer && firstLineOf(redact(answer.slice(0, maxMaskedChars)))
   return text ? { text, seq, marks } : before
 }
 

@@ -95,11 +95,11 @@ export type View = {
   readonly stallsInARow: number
   readonly limits: LoopLimits
   /** The spending limit that is reached. */
-  readonly limitReached?: string
+  readonly limitReached?: string | undefined
   /** A spending limit of which most is used. */
   readonly limitWarning?: { readonly limit: string; readonly percent: number } | undefined
   /** The estimated usage of the call in flight, in case its result is lost. */
-  readonly lostCall?: { readonly usage: Usage }
+  readonly lostCall?: { readonly usage: Usage } | undefined
   /** Whether the transcript contains images. */
   readonly hasImages: boolean
   /** Whether the model gets PDF files of the transcript as such. */

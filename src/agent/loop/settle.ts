@@ -83,7 +83,7 @@ export function applyPolicies<Incoming extends object>(
   for (const policy of policies) {
     const ruling = policy(accepted, view)
     if (ruling && 'commit' in ruling) return { commit: ruling.commit as Commit }
-    accepted = { ...accepted, ...ruling }
+    if (ruling) accepted = { ...accepted, ...ruling }
   }
   return { accepted }
 }

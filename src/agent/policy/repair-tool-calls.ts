@@ -13,7 +13,8 @@ export const maxCalls = 128
 
 export const repairToolCalls: OnReply = ({ turn, reply }, { toolbox, now }) => {
   const { options, segments = [] } = turn
-  const known = new Set([...offeredTools(options).map(({ name }) => name), ...toolbox.keys()])
+  const listNames = () => [...offeredTools(options).map(({ name }) => name), ...toolbox.keys()]
+  const isKnown = (name: string) => toolbox.has(name) || isClientTool(options, name)
   // A client finds the results of the conversation by these ids.
   const ids = new Set(segments.flatMap(({ callIds }) => callIds))
   const maxIds = options.parallelToolCalls === false ? ids.size + 1 : Infinity
@@ -21,7 +22,7 @@ export const repairToolCalls: OnReply = ({ turn, reply }, { toolbox, now }) => {
   const content = reply.content.flatMap((part, i): AssistantMessage['content'] => {
     if (part.type !== 'call') return [part]
     if (ids.size === maxIds) return []
-    const name = known.has(part.name) ? part.name : (repairToolName(part.name, known) ?? part.name)
+    const name = isKnown(part.name) ? part.name : (repairToolName(part.name, listNames()) ?? part.name)
     const owner = isClientTool(options, name) && ({ owner: 'client' } as const)
     const key = `${name} ${part.raw ?? canonicalJson(part.input)}`
     // The client may mean two equal calls: to roll a die twice.

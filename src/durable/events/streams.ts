@@ -32,12 +32,18 @@ type Subscriber = {
   readonly writer: WritableStreamDefaultWriter<Uint8Array>
   /** Bytes of past events that are still unread. They do not count against the buffer limit. */
   pastBytes: number
+  /** Text that waits for `timer`, or for the next word of an answer. */
+  queued: string
+  timer?: ReturnType<typeof setTimeout> | undefined
 }
 
 const encoder = new TextEncoder()
 const keepAliveMs = 15_000
 /** A reader whose leaving must be noticed is written to after this pause: locally, only a failed write tells. */
 const probeMs = 1_000
+/** Events that follow within this time of a write are written together: each write of its own costs more than its event. */
+const gatherMs = 20
+const maxQueuedChars = 64 * 1024
 /** A client that has left reconnects with the number of its last event. */
 const ignoreClosed = (): void => {}
 /** A slow reader is disconnected above this. */
@@ -65,13 +71,14 @@ export class Streams {
     // The runtime pipes an identity stream natively; a JavaScript source would be called for every chunk.
     const { readable, writable } = new IdentityTransformStream({ highWaterMark: maxBufferedBytes })
     const writer = writable.getWriter() as WritableStreamDefaultWriter<Uint8Array>
-    const subscriber: Subscriber = { render, part, reader, writer, pastBytes: 0, writtenAt: clock.now() }
+    const subscriber: Subscriber = { render, part, reader, writer, pastBytes: 0, writtenAt: clock.now(), queued: '' }
     this.#makeRoom()
     this.#subscribers.add(subscriber)
     this.#startKeepAlive(reader.isProbed ? probeMs : keepAliveMs)
     writer.closed.catch(() => this.#readerLeft(subscriber))
     for (const event of past) {
       this.#send(subscriber, event)
+      this.#flush(subscriber)
       subscriber.pastBytes = unreadBytes(subscriber)
     }
     return readable
@@ -108,7 +115,9 @@ export class Streams {
   closeRefused(refusalOf: (reader: Holder) => AccessRefusal | undefined): void {
     for (const subscriber of this.#subscribers) {
       const refusal = refusalOf(subscriber.reader)
-      if (refusal && this.#write(subscriber, renderRefusalEvent(refusal))) this.#close(subscriber)
+      if (!refusal) continue
+      subscriber.queued += renderRefusalEvent(refusal)
+      this.#close(subscriber)
     }
   }
 
@@ -128,14 +137,25 @@ export class Streams {
   #send(subscriber: Subscriber, event: SessionEvent) {
     const isEnd = endsPart(event, subscriber.part)
     if (event.run_id !== subscriber.part.runId && !isEnd) return
-    const text = subscriber.render(event)
-    if (text && !this.#write(subscriber, text)) return
+    subscriber.queued += subscriber.render(event)
     if (isEnd) this.#close(subscriber)
+    else if (isUrgent(subscriber, event)) this.#flush(subscriber)
+    else if (subscriber.queued) subscriber.timer ??= setTimeout(() => this.#flush(subscriber), gatherMs)
   }
 
   #close(subscriber: Subscriber) {
+    if (!this.#flush(subscriber)) return
     this.#remove(subscriber)
     subscriber.writer.close().catch(ignoreClosed)
+  }
+
+  /** Writes what was queued. False when the reader is not a subscriber any more. */
+  #flush(subscriber: Subscriber): boolean {
+    const { queued, timer } = subscriber
+    subscriber.queued = ''
+    subscriber.timer = undefined
+    if (timer !== undefined) clearTimeout(timer)
+    return queued === '' || this.#write(subscriber, queued)
   }
 
   #write(subscriber: Subscriber, text: string): boolean {
@@ -174,12 +194,20 @@ export class Streams {
   }
 
   #remove(subscriber: Subscriber, isGone = false) {
+    clearTimeout(subscriber.timer)
     if (this.#subscribers.delete(subscriber)) subscriber.reader.onClose?.(isGone)
     if (this.#subscribers.size) return
     if (this.#keepAlive) clearInterval(this.#keepAlive.timer)
     this.#keepAlive = undefined
   }
 }
+
+/** Words of an answer are gathered before they get here (delta-buffer.ts). */
+const isUrgent = ({ writtenAt, queued }: Subscriber, { type }: SessionEvent): boolean =>
+  type === 'message.delta' ||
+  type === 'reasoning.delta' ||
+  queued.length > maxQueuedChars ||
+  clock.now() - writtenAt >= gatherMs
 
 /** A queued run gets nowhere while the run before it waits for its caller. */
 const endsPart = (event: SessionEvent, { runId, segment }: RunPart): boolean =>

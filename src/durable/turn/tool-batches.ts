@@ -22,7 +22,7 @@ import {
   spillText,
 } from '#tools/limit-result.ts'
 import { checkPermission, type PermissionContext } from '#tools/check-permission.ts'
-import { attachmentPrefix, storeResultImages, storeToolImages } from '#durable/workspace/attachments.ts'
+import { attachmentPrefix, hasLargeImage, storeToolImages } from '#durable/workspace/attachments.ts'
 import { failpoint } from '#durable/platform/failpoint.ts'
 import { clock } from '#durable/platform/clock.ts'
 import { newNonce } from '#durable/platform/ids.ts'
@@ -144,10 +144,15 @@ export class ToolBatches {
     }
     const { runProgram } = this.#services
     const results = dispatch(calls, runProgram ? withPrograms(dispatchOptions, runProgram, programs) : dispatchOptions)
-    const hinted = this.#hints.addTo(results, (id) => listTouchedPaths(calls, id, dispatchOptions))
     const isFixKnown = settings.learning?.fixes !== false && historyReach(authority).kind === 'tenant'
-    const helped = addFixHints(hinted, calls, { env, authority, isEnabled: isFixKnown })
-    return storeResultImages(helped, env.BLOBS, attachmentPrefix(tenantId, sessionId))
+    return mapMessages(results, async (message) => {
+      const touched = listTouchedPaths(calls, message.callId, dispatchOptions)
+      const hint = touched.length ? await this.#hints.render(touched) : ''
+      const signature = isFixKnown ? signatureOf(message, calls) : undefined
+      const fix = signature === undefined ? '' : await findFix(signature, { env, authority })
+      const hinted = withTexts(message, [hint, fix])
+      return hasLargeImage(hinted) ? storeToolImages(hinted, env.BLOBS, attachmentPrefix(tenantId, sessionId)) : hinted
+    })
   }
 
   /** Redacts and bounds the results of tools that the client ran, and stores their images. */
@@ -196,40 +201,32 @@ function listTouchedPaths(
   return touched === 'alone' ? [services.shell?.read().cwd ?? '/'] : touched
 }
 
-type FixHintOptions = {
-  readonly env: Pick<Env, 'TENANT'>
-  readonly authority: Authority
-  readonly isEnabled: boolean
+/** Changes the messages of results. One generator for all changes: each one more would cost several promises per result. */
+async function* mapMessages(
+  results: AsyncIterable<Result>,
+  change: (message: ToolMessage) => Promise<ToolMessage>,
+): AsyncGenerator<Result> {
+  for await (const result of results)
+    yield result.of === 'tool' ? { ...result, message: await change(result.message) } : result
+}
+
+function withTexts(message: ToolMessage, texts: readonly string[]): ToolMessage {
+  const added = texts.filter(Boolean).map((text) => ({ type: 'text' as const, text }))
+  return added.length ? { ...message, content: [...message.content, ...added] } : message
+}
+
+type FixOptions = { readonly env: Pick<Env, 'TENANT'>; readonly authority: Authority }
+
+function signatureOf(message: ToolMessage, calls: readonly ToolCall[]): string | undefined {
+  const call = calls.find(({ id }) => id === message.callId)
+  return call && getFailureSignature(call, message)
 }
 
 /** A hint is a help: a tenant that cannot be reached changes no result. */
-async function* addFixHints(
-  results: AsyncIterable<Result>,
-  calls: readonly ToolCall[],
-  options: FixHintOptions,
-): AsyncGenerator<Result> {
-  for await (const result of results) {
-    const hint = options.isEnabled && result.of === 'tool' ? await findHint(result, calls, options) : undefined
-    if (hint === undefined || result.of !== 'tool') yield result
-    else
-      yield {
-        ...result,
-        message: { ...result.message, content: [...result.message.content, { type: 'text', text: hint }] },
-      }
-  }
-}
-
-async function findHint(
-  { message }: Extract<Result, { of: 'tool' }>,
-  calls: readonly ToolCall[],
-  { env, authority }: FixHintOptions,
-): Promise<string | undefined> {
-  const call = calls.find(({ id }) => id === message.callId)
-  const signature = call && getFailureSignature(call, message)
-  if (signature === undefined) return undefined
+async function findFix(signature: string, { env, authority }: FixOptions): Promise<string> {
   try {
     const found = await tenantStub(env, authority.tenantId).fixes.find(authority, signature)
-    if (!found) return undefined
+    if (!found) return ''
     const nonce = crypto.randomUUID().replaceAll('-', '').slice(0, 16)
     const known = fenceUntrusted(`${found.failed}\nwas fixed by:\n${found.fix}`, {
       source: 'an earlier session',
@@ -238,7 +235,7 @@ async function findHint(
     return `\n[Such a failure was fixed before (${found.uses} times). Try it if it fits.]\n${known}`
   } catch (error) {
     log.warn('learning.fixes_unreadable', 'Fixes of earlier failures could not be read.', { error })
-    return undefined
+    return ''
   }
 }
 
@@ -277,20 +274,11 @@ export class FolderHints {
     this.#runId = runId
   }
 
-  /** Adds hints to the results of calls. `pathsOf`: absolute paths that the call with this id works on. */
-  async *addTo(results: AsyncIterable<Result>, pathsOf: (callId: string) => readonly string[]): AsyncGenerator<Result> {
-    for await (const result of results) {
-      const hint = result.of === 'tool' ? await this.#tryRender(pathsOf(result.message.callId)) : ''
-      if (result.of !== 'tool' || !hint) yield result
-      else {
-        const content = [...result.message.content, { type: 'text' as const, text: hint }]
-        yield { ...result, message: { ...result.message, content } }
-      }
-    }
-  }
-
-  /** A hint is a help: a workspace that cannot be read changes no result. */
-  async #tryRender(paths: readonly string[]): Promise<string> {
+  /**
+   * Returns the hints for a call that works on these absolute paths. They are a help: a workspace that cannot be read
+   * changes no result.
+   */
+  async render(paths: readonly string[]): Promise<string> {
     try {
       return await this.#render(paths)
     } catch (error) {

@@ -23,7 +23,7 @@ import { loopLimits } from './loop-limits.ts'
 import { createModelEffects } from './model-effects.ts'
 import { createCompressibleTokens, defaultContextWindow, type Summariser } from './compression/summariser.ts'
 import { withTrace } from './trace.ts'
-import { isToolLost, turnScope } from './tools/turn-scope.ts'
+import { isToolLost, type ToolScope, turnScope } from './tools/turn-scope.ts'
 import type { Risk } from '#agent/core/permission/approval.ts'
 import { isRiskLost } from '#agent/core/permission/lost-rights.ts'
 import type { TurnSession } from './turn-session.ts'
@@ -59,7 +59,7 @@ export function createTurnMachine(session: TurnSession, env: Env): TurnMachine {
       return session.store
     },
     perform: withFreshTenant(session, withTrace(env, model.choose, perform)),
-    view: () => createView(session, model.routesOf(session.store.turn()), env),
+    view: () => new SessionView(session, model.routesOf(session.store.turn()), env),
     side: model.side,
     summariser: model.summariser,
     routesOf: model.routesOf,
@@ -68,74 +68,86 @@ export function createTurnMachine(session: TurnSession, env: Env): TurnMachine {
 
 /**
  * Everything that the pure loop may read besides the turn. A part is read with its first use, because most decisions look
- * at few of them. A view is used in the stretch in which it was taken, before anything changes.
+ * at few of them. A view is used in the stretch in which it was taken, before anything changes. It is a class because a
+ * literal would define every getter again for each of the four views of a step.
  */
-function createView(session: TurnSession, routes: readonly Route[], env: Env): View {
-  const { store, toolRuntime, settings } = session
-  const turn = store.turn()
-  const route = routes[turn.route.model]
-  const scope = readOnce(() => turnScope(session))
-  const chain = readOnce(() => createChain(routes, session.tenantId, settings, turn))
-  const tokens = readOnce(() => contextTokens(session))
-  return {
-    now: clock.now(),
-    random: Math.random(),
-    limits: loopLimits(settings),
-    canShrinkImages: env.IMAGES !== undefined,
-    contextWindow: route?.contextWindow ?? defaultContextWindow,
-    lastSeq: store.lastMessageSeq(),
-    isToolLost: (tool) => isToolLost(session, tool),
-    selectConcurrent: (calls) => toolRuntime.together(calls, settings, scope()),
-    compressibleTokens: createCompressibleTokens(session, route),
-    get inbox() {
-      return store.inbox()
-    },
-    get lastRole() {
-      return store.lastRole()
-    },
-    get hasImages() {
-      return store.hasImages()
-    },
-    get sendsPdfs() {
-      return sendsPdfs(session, route)
-    },
-    get toolbox() {
-      return toolRuntime.toolbox(settings, scope())
-    },
-    get stallsInARow() {
-      return getStalls(session.tenantId, route?.id ?? '')
-    },
-    get messageCount() {
-      return store.transcript().length
-    },
-    get contextTokens() {
-      return tokens()
-    },
-    get chain() {
-      return chain()
-    },
-    ...estimateSpending(session, turn, route),
+class SessionView implements View {
+  readonly now = clock.now()
+  readonly random = Math.random()
+  readonly lastSeq: number
+  readonly #session: TurnSession
+  readonly #env: Env
+  readonly #routes: readonly Route[]
+  readonly #route: Route | undefined
+  readonly #turn: Turn
+  #scope: ToolScope | undefined
+  #chain: View['chain'] | undefined
+  #tokens: number | undefined
+
+  constructor(session: TurnSession, routes: readonly Route[], env: Env) {
+    this.#session = session
+    this.#env = env
+    this.#routes = routes
+    this.#turn = session.store.turn()
+    this.#route = routes[this.#turn.route.model]
+    this.lastSeq = session.store.lastMessageSeq()
   }
-}
 
-function readOnce<T>(read: () => T): () => T {
-  let known: { readonly value: T } | undefined
-  return () => (known ??= { value: read() }).value
-}
+  readonly isToolLost = (tool: string): boolean => isToolLost(this.#session, tool)
+  readonly selectConcurrent: View['selectConcurrent'] = (calls) =>
+    this.#session.toolRuntime.together(calls, this.#session.settings, this.#toolScope())
+  readonly compressibleTokens = (): number => createCompressibleTokens(this.#session, this.#route)()
 
-/** Reads the spending limits that are reached or near, and the estimated cost of a call in flight in case its result is lost. */
-function estimateSpending(
-  session: TurnSession,
-  turn: Turn,
-  route: Route | undefined,
-): Pick<View, 'limitReached' | 'limitWarning' | 'lostCall'> {
-  const over = session.billing.reachedLimit(turn)
-  // A summary in flight is a side call, which keeps its own note.
-  const isInFlight = turn.stage.at === 'calling-model'
-  return {
-    ...(over && { limitReached: over }),
-    limitWarning: session.billing.nearLimit(turn),
-    ...(isInFlight && route && { lostCall: { usage: billInterrupted(estimateUsage(session, ''), { route }) } }),
+  readonly #toolScope = (): ToolScope => (this.#scope ??= turnScope(this.#session))
+
+  get limits(): View['limits'] {
+    return loopLimits(this.#session.settings)
+  }
+  get canShrinkImages(): boolean {
+    return this.#env.IMAGES !== undefined
+  }
+  get contextWindow(): number {
+    return this.#route?.contextWindow ?? defaultContextWindow
+  }
+  get inbox(): View['inbox'] {
+    return this.#session.store.inbox()
+  }
+  get lastRole(): View['lastRole'] {
+    return this.#session.store.lastRole()
+  }
+  get hasImages(): boolean {
+    return this.#session.store.hasImages()
+  }
+  get sendsPdfs(): boolean {
+    return sendsPdfs(this.#session, this.#route)
+  }
+  get toolbox(): View['toolbox'] {
+    return this.#session.toolRuntime.toolbox(this.#session.settings, this.#toolScope())
+  }
+  get stallsInARow(): number {
+    return getStalls(this.#session.tenantId, this.#route?.id ?? '')
+  }
+  get messageCount(): number {
+    return this.#session.store.transcript().length
+  }
+  get contextTokens(): number {
+    return (this.#tokens ??= contextTokens(this.#session))
+  }
+  get chain(): View['chain'] {
+    const { tenantId, settings } = this.#session
+    return (this.#chain ??= createChain(this.#routes, tenantId, settings, this.#turn))
+  }
+  get limitReached(): string | undefined {
+    return this.#session.billing.reachedLimit(this.#turn)
+  }
+  get limitWarning(): View['limitWarning'] {
+    return this.#session.billing.nearLimit(this.#turn)
+  }
+  /** A summary in flight is a side call, which keeps its own note. */
+  get lostCall(): View['lostCall'] {
+    const isInFlight = this.#turn.stage.at === 'calling-model'
+    if (!isInFlight || !this.#route) return undefined
+    return { usage: billInterrupted(estimateUsage(this.#session, ''), { route: this.#route }) }
   }
 }
 

@@ -6,7 +6,6 @@
 import { BoundedMap } from '#agent/core/bounded-map.ts'
 import { log } from '#agent/core/log.ts'
 import type { ImagePart, Message, TextPart, ToolMessage, UserMessage } from '#agent/core/message.ts'
-import type { Result } from '#agent/core/turn.ts'
 import { limitConcurrency } from '#backends/limit-concurrency.ts'
 import { fitsRow } from '#durable/platform/row-size.ts'
 import { sessionBlobPrefix, blobPrefix } from '#durable/platform/addresses.ts'
@@ -80,18 +79,10 @@ function listStored(part: TextPart | ImagePart): readonly string[] {
   return [...new Set(stored)]
 }
 
-/** Stores images of tool results before they join the transcript. An image that cannot be stored becomes a note. */
-export async function* storeResultImages(
-  results: AsyncIterable<Result>,
-  blobs: R2Bucket | undefined,
-  prefix: string,
-): AsyncGenerator<Result> {
-  for await (const result of results) {
-    if (result.of !== 'tool' || !result.message.content.some(isLarge)) yield result
-    else yield { ...result, message: await storeToolImages(result.message, blobs, prefix) }
-  }
-}
+/** Whether a result has an image that is stored before it joins the transcript. */
+export const hasLargeImage = ({ content }: ToolMessage): boolean => content.some(isLarge)
 
+/** An image that cannot be stored becomes a note. */
 export async function storeToolImages(
   message: ToolMessage,
   blobs: R2Bucket | undefined,

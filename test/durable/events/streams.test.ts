@@ -33,6 +33,22 @@ async function read(stream: ReadableStream<Uint8Array> | null): Promise<string[]
     return event.delta ?? event.type
   })
 }
+const started = (name: string): SessionEvent => ({
+  type: 'tool.started',
+  call_id: name,
+  tool: name,
+  input: {},
+  step: 1,
+  ...place('r1'),
+})
+
+/** Reads the pieces of a stream as they were written. */
+async function readPieces(stream: ReadableStream<Uint8Array>): Promise<string[]> {
+  const pieces: string[] = []
+  for await (const bytes of stream) pieces.push(new TextDecoder().decode(bytes))
+  return pieces
+}
+
 const megabyte = 'x'.repeat(2 ** 20)
 
 describe('a listener', () => {
@@ -236,5 +252,49 @@ describe('server-sent events of a session', () => {
   it('are none where there is no session', async () => {
     expect((await bridge({ pages: [] })).response).toBeUndefined()
     expect((await bridge({ pages: [], isGone: true })).response).toBeUndefined()
+  })
+})
+
+describe('events in quick succession', () => {
+  const render = (event: SessionEvent) =>
+    event.type === 'tool.started' ? `${event.tool} ` : event.type === 'message.delta' ? `${event.delta} ` : '.'
+
+  it('are written together, at the latest with the next word or the end', async () => {
+    const all = streams()
+    const pieces = readPieces(all.open(render, [], { runId: 'r1' }))
+    for (const name of ['a', 'b', 'c']) all.publish([started(name)])
+    all.publish([delta('word')])
+    all.publish([delta('another')])
+    all.publish([started('d')])
+    all.publish([end()])
+    expect(await pieces).toEqual(['a b c word ', 'another ', 'd .'])
+  })
+
+  it('are written without a next event', async () => {
+    const all = streams()
+    const reader = all.open(render, [], { runId: 'r1' }).getReader()
+    for (const name of ['a', 'b']) all.publish([started(name)])
+    const { value } = await reader.read()
+    expect(new TextDecoder().decode(value)).toBe('a b ')
+    all.end()
+  })
+
+  it('are written at once when they are many', async () => {
+    const all = streams()
+    const reader = all.open(render, [], { runId: 'r1' }).getReader()
+    all.publish([started(megabyte), started('a')])
+    const { value } = await reader.read()
+    expect(new TextDecoder().decode(value)).not.toContain('a')
+    all.end()
+  })
+
+  it('are not written after the reader has left', async () => {
+    const all = streams()
+    const reader = all.open(render, [], { runId: 'r1' }).getReader()
+    all.publish([started('a')])
+    await reader.cancel()
+    await until(() => !all.isOpen)
+    all.publish([started('b')])
+    expect(all.isOpen).toBe(false)
   })
 })

@@ -1,18 +1,11 @@
-/** Tests that the first result from a folder brings its context file, once, and that every other result is unchanged. */
+/** Tests that the first result from a folder brings its context file, once. */
 
 import { describe, expect, it } from 'vitest'
 import type { BackendKind } from '#agent/core/backend.ts'
-import { textIn } from '#agent/core/message.ts'
-import type { Result } from '#agent/core/turn.ts'
 import { maxHintChars } from '#agent/prompt/context-files.ts'
 import { createMetadata, type SessionMetadata } from '#durable/storage/session-metadata.ts'
 import { FolderHints } from '#durable/turn/tool-batches.ts'
 import { memoryBackend } from '../../tools/support/memory-backend.ts'
-
-const resultOf = (callId: string): Result => ({
-  of: 'tool',
-  message: { role: 'tool', callId, name: 'read_file', content: [{ type: 'text', text: '{}' }], failed: false },
-})
 
 function setUp(files: Readonly<Record<string, string>>, kind: BackendKind = 'virtual') {
   const memory = memoryBackend(files)
@@ -29,11 +22,9 @@ function setUp(files: Readonly<Record<string, string>>, kind: BackendKind = 'vir
   return {
     memory,
     listings: () => listings,
-    /** Runs one call that works on these paths, and returns the text of its result without the result itself. */
+    /** Returns the hints of a call that works on these paths. */
     async touch(...paths: string[]): Promise<string> {
-      const results = hints.addTo([resultOf('c1')] as unknown as AsyncIterable<Result>, () => paths)
-      for await (const result of results) return result.of === 'tool' ? textIn(result.message).slice(2).trim() : ''
-      return ''
+      return (await hints.render(paths)).trim()
     },
     begin: (runId: string) => hints.begin(runId),
     evict: () => (hints = new FolderHints(options)),

@@ -6,9 +6,11 @@
 const maxBodyBytes = 8_000_000
 
 export function limitBody(response: Response): Response {
-  const { ok, body, headers, status, statusText } = response
-  const isReadWhole = !ok || headers.get('content-type')?.includes('json')
-  if (!body || !isReadWhole) return response
+  const { ok, headers } = response
+  // Before the rest is read: each property of a response is a call into the runtime.
+  if (ok && !headers.get('content-type')?.includes('json')) return response
+  const { body, status, statusText } = response
+  if (!body) return response
   return new Response(body.pipeThrough(createTruncation()), { headers, status, statusText })
 }
 

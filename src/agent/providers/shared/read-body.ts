@@ -51,10 +51,25 @@ export async function readReply(
   return builder.build()
 }
 
-/** Returns a function that decodes bytes and passes the text to `feed`. */
+/** Decode chunks of whole characters. The first chunk of a stream may begin with a byte order mark. */
+const firstChunks = new TextDecoder()
+const laterChunks = new TextDecoder('utf-8', { fatal: false, ignoreBOM: true })
+
+/**
+ * Returns a function that decodes bytes and passes the text to `feed`. Most chunks end with an ASCII character. The first
+ * that does not begins a decoder of its own, which costs more than all chunks of a short reply.
+ */
 export function decodeUtf8Into(feed: (text: string) => void): (bytes: Uint8Array) => void {
-  const decoder = new TextDecoder()
-  return (bytes) => feed(decoder.decode(bytes, { stream: true }))
+  let decoder: TextDecoder | undefined
+  let isFirst = true
+  return (bytes) => {
+    if (!bytes.length) return
+    if (!decoder && (bytes.at(-1) ?? 0) >= 0x80)
+      decoder = new TextDecoder('utf-8', { fatal: false, ignoreBOM: !isFirst })
+    if (decoder) feed(decoder.decode(bytes, { stream: true }))
+    else feed((isFirst ? firstChunks : laterChunks).decode(bytes))
+    isFirst = false
+  }
 }
 
 /**

@@ -20,18 +20,29 @@ export const repairReplies = (dialect: Dialect): Dialect => ({
     }
     try {
       const reply = await dialect.call(request, endpoint, { ...options, onDelta })
-      const names = request.tools.map(({ name }) => name)
-      // The provider knows the encoded names. One of them may be the name of another tool.
-      const offered = new Map([
-        ...names.map((name) => [name, name] as const),
-        ...names.map((name) => [encodeToolName(name), name] as const),
-      ])
-      return { ...reply, message: renameCalls(separateThinking(reply.message), offered) }
+      return { ...reply, message: renameCalls(separateThinking(reply.message), offeredNames(request.tools)) }
     } finally {
       reader.end()
     }
   },
 })
+
+type Tools = Parameters<Dialect['call']>[0]['tools']
+
+/** By the list of tools, which the steps of a turn share. */
+const knownNames = new WeakMap<Tools, ReadonlyMap<string, string>>()
+
+/** Returns the names by themselves and as they are encoded: one of these may be the name of another tool. */
+function offeredNames(tools: Tools): ReadonlyMap<string, string> {
+  let offered = knownNames.get(tools)
+  if (!offered) {
+    const names = new Map(tools.map(({ name }) => [name, name]))
+    for (const { name } of tools) names.set(encodeToolName(name), name)
+    offered = names
+    knownNames.set(tools, offered)
+  }
+  return offered
+}
 
 /** Thinking begins a reply, so only the first text can contain it. */
 function separateThinking(message: AssistantMessage): AssistantMessage {

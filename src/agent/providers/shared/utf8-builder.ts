@@ -60,6 +60,13 @@ export class Utf8Builder {
 
   /** Returns a copy of all bytes followed by the suffix, which is not appended. */
   toBytesWith(suffix: readonly string[]): Uint8Array {
+    if (countChars(suffix) <= largeTextChars) {
+      const end = encoder.encode(suffix.join(''))
+      const all = new Uint8Array(this.#length + end.length)
+      all.set(this.#bytes.subarray(0, this.#length))
+      all.set(end, this.#length)
+      return all
+    }
     const copy = new Utf8Builder()
     copy.#bytes = new Uint8Array(this.#length + countChars(suffix) + suffixSpareBytes)
     copy.#bytes.set(this.#bytes.subarray(0, this.#length))

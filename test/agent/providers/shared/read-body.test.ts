@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { readBody } from '#agent/providers/shared/read-body.ts'
+import { decodeUtf8Into, readBody } from '#agent/providers/shared/read-body.ts'
 import { skipSleep } from '../support/chunked-response.ts'
 
 /** Creates a body that sends byte by byte. `after`: what the body does after the last byte. */
@@ -55,5 +55,32 @@ describe('readBody', () => {
     )
     await expect(reading).rejects.toThrow('no')
     expect(await ending).toBe('cancelled')
+  })
+})
+
+describe('decodeUtf8Into', () => {
+  const mark = '\uFEFF'
+  const text = `${mark}aé€😀${mark}b\n`
+  const bytes = new TextEncoder().encode(text)
+
+  it.each(bytes.keys().toArray())('decodes a text that is split after byte %i and drops only its first mark', (at) => {
+    const parts: string[] = []
+    const decode = decodeUtf8Into((part) => parts.push(part))
+    for (const part of [bytes.subarray(0, at), bytes.subarray(at)]) decode(part)
+    expect(parts.join('')).toBe(text.slice(1))
+  })
+
+  it('decodes byte by byte', () => {
+    const parts: string[] = []
+    const decode = decodeUtf8Into((part) => parts.push(part))
+    for (const byte of bytes) decode(Uint8Array.of(byte))
+    expect(parts.join('')).toBe(text.slice(1))
+  })
+
+  it('keeps a mark that begins a later chunk', () => {
+    const parts: string[] = []
+    const decode = decodeUtf8Into((part) => parts.push(part))
+    for (const part of ['a', `${mark}b`, 'c']) decode(new TextEncoder().encode(part))
+    expect(parts.join('')).toBe(`a${mark}bc`)
   })
 })
