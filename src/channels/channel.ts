@@ -94,6 +94,8 @@ export type Quote = {
   readonly sender?: Sender
   readonly text?: string
   readonly media?: readonly MediaReference[]
+  /** The message stands in another chat, whose files the session does not have. */
+  readonly isOfOtherChat?: true
 }
 
 type EventSource = {
