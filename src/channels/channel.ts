@@ -29,6 +29,9 @@ export type OutboundEmail = {
 /** A telephone call. `at`: when it came, in milliseconds since 1970. */
 export type CallIdentity = { readonly callSid: string; readonly from: string; readonly at: number }
 
+/** `refused`: nobody is called. */
+export type PlacedCall = { readonly callSid: string } | { readonly refused: string }
+
 /** How a call begins. The platform has defaults. */
 export type Speech = { readonly greeting?: string; readonly language?: string; readonly voice?: string }
 
@@ -94,6 +97,8 @@ export type Quote = {
   readonly sender?: Sender
   readonly text?: string
   readonly media?: readonly MediaReference[]
+  /** The message stands in another chat, whose files the session does not have. */
+  readonly isOfOtherChat?: true
 }
 
 type EventSource = {
@@ -349,6 +354,8 @@ export type Channel = {
   readonly readFrame?: (text: string, receivedAt: number) => SocketFrame
   /** Verifies the handshake of the socket of a call. Undefined: refused. Absent: the platform has no calls. */
   readonly openRelay?: (request: InboundRequest, connection: ChannelConnection) => Promise<CallIdentity | undefined>
+  /** Calls a number. Its webhook then asks as for an incoming call. Never rejects. Absent: the platform cannot. */
+  readonly placeCall?: (connection: ChannelConnection, number: string) => Promise<PlacedCall>
   /** Splits a text into messages that the platform accepts. `plain` shows markup characters as they are. */
   readonly render: (text: string, format: 'markdown' | 'plain') => readonly MessageChunk[]
   /** Never rejects. `key` identifies the message over all attempts to send it. */

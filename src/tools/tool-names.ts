@@ -10,7 +10,7 @@ export const sendAction = 'send_message'
 export const transcribeAction = 'transcribe'
 
 /** Actions like those of tools, without a call of a model (judge-action.ts). Settings and roles name it like one. */
-const actionNames: readonly string[] = [sendAction, transcribeAction]
+const actionNames: readonly string[] = [sendAction, transcribeAction, 'place_call']
 
 /** Of MCP servers and of plugins, those that are built in with them. */
 const serverTools = /^(?:mcp|plugin)(?:__|-)|^(?:ha|spotify)_|^(?:homeassistant|spotify)$/

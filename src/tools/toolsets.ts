@@ -152,8 +152,8 @@ export const presetBounds: Readonly<
   Record<string, { readonly only?: readonly string[]; readonly never?: readonly string[] }>
 > = {
   'talaria-webhook': { only: ['talaria-webhook'] },
-  'talaria-cron': { never: ['clarify', 'cronjob', 'memory', 'send_message'] },
-  'talaria-batch': { never: ['clarify', 'cronjob', 'memory', 'send_message', 'delegation'] },
+  'talaria-cron': { never: ['clarify', 'cronjob', 'memory', 'send_message', 'place_call'] },
+  'talaria-batch': { never: ['clarify', 'cronjob', 'memory', 'send_message', 'place_call', 'delegation'] },
 }
 
 export type ToolsetExpansion = {

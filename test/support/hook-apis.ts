@@ -105,6 +105,8 @@ function editZulip(api: FakeAccount, id: string, { content }: ApiCall['body']): 
 }
 
 class RocketAccount extends FakeAccount {
+  /** What people have written, by id. */
+  readonly written = new Map<string, object>()
   readonly own: string
   constructor(own: string) {
     super()
@@ -135,6 +137,9 @@ serveHost('rocketchat.test', (call) => {
   return answerRocket(api, call)
 })
 
+const answerWritten = (message: object | undefined) =>
+  message ? Response.json({ success: true, message }) : rocketError(400, 'none')
+
 function answerRocket(api: RocketAccount, { method, path, query, body }: ApiCall): Response {
   const done = (more: object = {}) => Response.json({ success: true, ...more })
   switch (`${method} ${path.replace('/api/v1/', '')}`) {
@@ -147,7 +152,7 @@ function answerRocket(api: RocketAccount, { method, path, query, body }: ApiCall
     case 'GET chat.getMessage':
       return query.get('msgId') === 'file1'
         ? done({ message: { file: { _id: 'f1', name: 'a.txt', type: 'text/plain' } } })
-        : rocketError(400, 'none')
+        : answerWritten(api.written.get(query.get('msgId') ?? ''))
     case 'GET /file-upload/f1/a.txt':
       return new Response(hookFile)
     case `POST rooms.media/${rocketRoom}`:

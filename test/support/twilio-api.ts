@@ -26,11 +26,20 @@ serveHost('twilio.test', (call) => {
   if (call.path === '/media/known') return new Response(twilioFile)
   if (call.path === '/media/unknown') return new Response(null, { status: 404 })
   if (call.path.includes('/IncomingPhoneNumbers')) return answerNumber(call)
+  if (call.path.endsWith('/Calls.json')) return placeCall(api, call)
   if (!call.path.endsWith('/Messages.json')) return Response.json({ sid, friendly_name: 'Talaria' })
   const { To: to, From: from, MessagingServiceSid: service, Body: body } = call.body
   if (!to || !(from ?? service) || !body) return twilioError(400, 21_604, 'A parameter is missing')
   return api.send(() => Response.json({ sid: api.add(String(body)) }, { status: 201 }))
 })
+
+/** Numbers that end in 0 are refused. */
+function placeCall(api: FakeAccount, { path, body: { To: to, From: from, Url: url } }: ApiCall): Response {
+  if (!to || !from || !String(url).startsWith('https://')) return twilioError(400, 21_205, 'Url is not a valid URL')
+  if (String(to).endsWith('0')) return twilioError(400, 21_211, 'The phone number is not valid.')
+  const n = api.callsTo(/Calls\.json/).length
+  return Response.json({ sid: `CAplaced-${/AC\d+/.exec(path)?.[0]}-${n}`, status: 'queued' }, { status: 201 })
+}
 
 const numberSid = 'PN00000000000000000000000000000001'
 let smsUrl = ''

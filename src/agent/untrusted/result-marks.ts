@@ -59,6 +59,7 @@ const rules: Readonly<Record<string, MarkRule>> = {
   session_search: tenantData,
   cronjob: tenantData,
   send_message: tenantData,
+  place_call: tenantData,
 }
 
 const prefixRules: readonly (readonly [RegExp, MarkRule])[] = [

@@ -12,6 +12,7 @@ import type {
   InboundEvent,
   InboundRequest,
   OutboundMessage,
+  Quote,
   ResolvedTarget,
 } from '../channel.ts'
 import { fetchMediaFrom } from '../fetch-media.ts'
@@ -20,9 +21,9 @@ import { isSameSecret } from '../is-same-secret.ts'
 import { defineApi, failedMedia, sentOutcome } from '../kit/api.ts'
 import { defineAppToken, readTokenAnswer, type TokenAnswer, withAppToken } from '../kit/app-token.ts'
 import { defineDialect } from '../kit/dialect.ts'
-import { pick, pickList, pickText } from '../kit/pick.ts'
+import { isList, pick, pickList, pickText } from '../kit/pick.ts'
 import { verified } from '../kit/proof.ts'
-import { describeContent } from '../text/describe-forward.ts'
+import { describeContent, describeForward, unreadable } from '../text/describe-forward.ts'
 import { markdownMarks } from '../text/markdown-marks.ts'
 import { mimeOfName } from '../text/mime-of-name.ts'
 
@@ -140,8 +141,8 @@ function parseMessage(body: unknown, own: string): InboundEvent | undefined {
   const group = pickText(body, 'conversationId')
   const isOfGroup = pickText(body, 'conversationType') === '2'
   if (key === undefined || person === undefined || (isOfGroup && group === undefined)) return undefined
-  const { text, media } = parseContent(body)
-  if (!text && !media.length) return undefined
+  const content = readMessage(body)
+  if (!content) return undefined
   return {
     kind: 'message',
     key,
@@ -149,11 +150,16 @@ function parseMessage(body: unknown, own: string): InboundEvent | undefined {
     isGroup: isOfGroup,
     sender: { id: person, name: pickText(body, 'senderNick') ?? person },
     messageId: key,
-    text,
-    media,
+    ...content,
     // DingTalk delivers messages of groups only when they mention the robot, and leaves the mention out.
     mentions: pick(body, 'isInAtList') === false ? [] : [own],
   }
+}
+
+function readMessage(body: unknown): (Content & { readonly quote?: Quote }) | undefined {
+  const content = parseContent(body)
+  const quote = parseQuote(pick(body, 'text', 'repliedMsg') ?? pick(body, 'content', 'repliedMsg'))
+  return content.text || content.media.length || quote ? { ...content, ...(quote && { quote }) } : undefined
 }
 
 type Content = { readonly text: string; readonly media: readonly MediaReference[] }
@@ -168,21 +174,58 @@ function parseContent(body: unknown): Content {
     case 'picture':
       return { text: '', media: fileOf(content, 'image') }
     case 'audio':
-      // DingTalk sends what was said, too.
-      return { text: pickText(content, 'recognition') ?? '', media: [] }
+      // DingTalk mostly sends what was said.
+      return renderVoice(content)
     case 'video':
       return { text: '', media: fileOf(content, 'video') }
     case 'file':
       return { text: '', media: fileOf(content) }
+    case 'chatRecord':
+      return { text: describeForward(renderRecord(content)), media: [] }
     default:
-      return { text: describeContent('a message of a kind that cannot be read here'), media: [] }
+      return { text: unreadable, media: [] }
+  }
+}
+
+function renderVoice(content: unknown): Content {
+  const said = pickText(content, 'recognition')
+  return said === undefined ? { text: '', media: fileOf(content, 'voice') } : { text: said, media: [] }
+}
+
+/** Messages that were passed on together: a list as JSON, or a summary. */
+function renderRecord(content: unknown): string {
+  const records = parseJson(pickText(content, 'chatRecord') ?? '')
+  const lines = (isList(records) ? records : []).map((one) => {
+    const said = pickText(one, 'content') ?? `[${pickText(one, 'msgType') ?? 'a message'}]`
+    return `${pickText(one, 'senderNick') ?? 'Somebody'}: ${said}`
+  })
+  return lines.join('\n') || pickText(content, 'summary') || unreadable
+}
+
+/** The message to which a text replies. */
+function parseQuote(replied: unknown): Quote | undefined {
+  const messageId = pickText(replied, 'msgId')
+  if (messageId === undefined) return undefined
+  const content = pick(replied, 'content')
+  const text = pickText(content, 'text') ?? pickText(content, 'content') ?? renderParts(pickList(content, 'richText'))
+  const sender = pickText(replied, 'senderId')
+  const kind = pickText(replied, 'msgType')
+  return {
+    messageId,
+    ...(sender !== undefined && { sender: { id: sender, name: pickText(replied, 'senderNick') ?? 'somebody' } }),
+    text: text || (kind === undefined || kind === 'text' ? '' : describeContent(kind)),
   }
 }
 
 function parseRichText(parts: readonly unknown[]): Content {
-  const texts = parts.map((part) => pickText(part, 'text') ?? '')
-  return { text: texts.join('').trim(), media: parts.flatMap((part) => fileOf(part, 'image')) }
+  return { text: renderParts(parts), media: parts.flatMap((part) => fileOf(part, 'image')) }
 }
+
+const renderParts = (parts: readonly unknown[]): string =>
+  parts
+    .map((part) => pickText(part, 'text') ?? '')
+    .join('')
+    .trim()
 
 function fileOf(content: unknown, kind?: MediaReference['kind']): readonly MediaReference[] {
   const reference = pickText(content, 'downloadCode')

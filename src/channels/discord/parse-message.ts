@@ -4,7 +4,8 @@ import * as z from 'zod'
 import { mediaKindOf, type MediaReference } from '#agent/core/media/media-reference.ts'
 import type { InboundEvent, Quote } from '../channel.ts'
 import { parseJson } from '#agent/core/parse-json.ts'
-import { describeContent, describeForward } from '../text/describe-forward.ts'
+import { pick, pickList, pickText } from '../kit/pick.ts'
+import { describeContent, describeForward, unreadable } from '../text/describe-forward.ts'
 import { decodeContent } from './discord-markdown.ts'
 import { parseAddress, type ChannelKind, discordUser } from './parse-interaction.ts'
 
@@ -27,6 +28,7 @@ const contentFields = {
   flags: z.int().optional(),
   attachments: z.array(z.unknown()).default([]),
   embeds: z.array(embed).default([]).catch([]),
+  components: z.array(z.unknown()).default([]).catch([]),
   sticker_items: z
     .array(z.object({ name: z.string() }))
     .default([])
@@ -58,11 +60,10 @@ const message = z.object({
   mention_roles: z.array(z.string()).default([]),
   referenced_message: z
     .object({
+      ...contentFields,
       id: z.string(),
-      content: z.string().optional(),
       author: discordUser.optional(),
-      flags: z.int().optional(),
-      attachments: z.array(z.unknown()).default([]),
+      mentions: z.array(discordUser).default([]).catch([]),
       message_snapshots: z.array(snapshot).default([]).catch([]),
     })
     .nullish(),
@@ -113,7 +114,7 @@ function parseDispatch(type: string, data: unknown, source: DispatchSource): Inb
   if (source.bots.includes(author.id) || !written.has(sent.type)) return undefined
   if (type === 'MESSAGE_UPDATE' && !edited) return undefined // only a preview was added
   const content = parseContent(sent, source)
-  if (!content.text.trim() && !content.media.length) return undefined
+  if (!hasContent(content)) return undefined
   const event = {
     ...content,
     address: parseAddress(sent.channel_id, source.channel),
@@ -126,7 +127,7 @@ function parseDispatch(type: string, data: unknown, source: DispatchSource): Inb
 }
 
 function parseContent(sent: DiscordMessage, { bots, roles }: DispatchSource) {
-  const quote = parseQuote(sent)
+  const quote = parseQuote(sent, { bots, roles })
   const hasOwnRole = sent.mention_roles.some((role) => roles.includes(role))
   return {
     messageId: sent.id,
@@ -137,28 +138,41 @@ function parseContent(sent: DiscordMessage, { bots, roles }: DispatchSource) {
   }
 }
 
+/** A mention of the bot alone can be about the message that it answers. */
+const hasContent = ({ text, media, quote }: ReturnType<typeof parseContent>): boolean =>
+  Boolean(text.trim() || media.length || quote)
+
 type OwnIds = Pick<DispatchSource, 'bots' | 'roles'>
 type SnapshotMessage = z.infer<typeof snapshot>['message']
 
-function textOf(sent: DiscordMessage, own: OwnIds): string {
+function textOf(sent: SnapshotMessage & Pick<DiscordMessage, 'message_snapshots'>, own: OwnIds): string {
   const forwarded = sent.message_snapshots.map((one) => describeForward(describe(one.message, own)))
   return [describe(sent, own), ...forwarded].filter(Boolean).join('\n')
 }
 
 /** Embeds of a written message are previews of its links. */
 function describe(
-  { content, mentions, embeds, sticker_items: stickers, poll, attachments }: SnapshotMessage,
+  { content, mentions, embeds, components, sticker_items: stickers, poll, attachments }: SnapshotMessage,
   own: OwnIds,
 ): string {
   const hasOwnContent = content.trim() !== '' || attachments.length > 0 || stickers.length > 0
   return [
     decodeContent(content, mentions, own),
-    ...(hasOwnContent ? [] : embeds.map(describeEmbed)),
+    ...(hasOwnContent || poll ? [] : [...embeds.map(describeEmbed), describeComponents(components)]),
     ...stickers.map(({ name }) => describeContent('sticker', name)),
     poll && describeContent('poll', poll.question.text ?? '', ...poll.answers.map((one) => one.poll_media.text ?? '')),
   ]
     .filter(Boolean)
     .join('\n')
+}
+
+/** Texts of a message that another app has laid out. */
+function describeComponents(components: readonly unknown[], depth = 0): string {
+  const texts = components.slice(0, 40).map((one) => {
+    const inner = [...pickList(one, 'components'), pick(one, 'component')].filter((part) => part !== undefined)
+    return pickText(one, 'content') ?? (depth < 4 && inner.length ? describeComponents(inner, depth + 1) : '')
+  })
+  return texts.filter(Boolean).join('\n') || (depth === 0 && components.length ? unreadable : '')
 }
 
 const describeEmbed = ({ title, description, url, fields }: z.infer<typeof embed>): string =>
@@ -170,10 +184,10 @@ function parseSender({ author, member, webhook_id: webhook }: DiscordMessage) {
   return { id: author.id, name, ...(isBot && { isBot: true as const }) }
 }
 
-function parseQuote({ referenced_message: quoted }: DiscordMessage): Quote | undefined {
+function parseQuote({ referenced_message: quoted }: DiscordMessage, own: OwnIds): Quote | undefined {
   if (!quoted) return undefined
   const { id, author, message_snapshots: forwarded } = quoted
-  const content = quoted.content || forwarded.map((one) => one.message.content).join('\n')
+  const content = textOf(quoted, own)
   const media = [...mediaIn(quoted), ...forwarded.flatMap((one) => mediaIn(one.message))]
   return {
     messageId: id,

@@ -104,22 +104,32 @@ function parseContent(message: unknown, id: string): Content {
   }
 }
 
-function describeOther(type: string | undefined, content: unknown): string {
-  switch (type) {
-    case 'sticker':
-      return describeContent('sticker')
-    case 'share_chat':
-      return describeContent('a shared chat', pickText(content, 'chat_id'))
-    case 'share_user':
-      return describeContent('a shared contact', pickText(content, 'user_id'))
-    case 'merge_forward':
-      return describeContent('forwarded messages, which cannot be read here')
-    case 'interactive':
-      return describeContent('a card', pickText(content, 'title'))
-    default:
-      return unreadable
-  }
+const describeOther = (type: string | undefined, content: unknown): string =>
+  (Object.hasOwn(notes, type ?? '') ? notes[type ?? '']?.(content) : undefined) ?? unreadable
+
+const describeEvent = (content: unknown) => describeContent('calendar event', pickText(content, 'summary'))
+
+const notes: Readonly<Record<string, (content: unknown) => string>> = {
+  sticker: () => describeContent('sticker'),
+  share_chat: (content) => describeContent('a shared chat', pickText(content, 'chat_id')),
+  share_user: (content) => describeContent('a shared contact', pickText(content, 'user_id')),
+  merge_forward: () => describeContent('forwarded messages, which cannot be read here'),
+  interactive: (content) => describeContent('a card', pickText(content, 'title'), ...cardTexts(content)),
+  vote: (content) => describeContent('poll', pickText(content, 'topic'), ...pickList(content, 'options').map(String)),
+  todo: (content) => describeContent('task', ...cardTexts(pick(content, 'summary'))),
+  video_chat: (content) => describeContent('video meeting', pickText(content, 'topic')),
+  folder: (content) => describeContent('folder', pickText(content, 'file_name')),
+  calendar: describeEvent,
+  general_calendar: describeEvent,
+  share_calendar_event: describeEvent,
 }
+
+/** The texts and links of a card, or of a summary of a task: rows of parts. */
+const cardTexts = (content: unknown): readonly string[] =>
+  [...pickList(content, 'elements'), ...pickList(content, 'content')]
+    .flatMap((row) => (isList(row) ? row : [row]))
+    .map(renderPart)
+    .filter(Boolean)
 
 /** `@_user_1` stands for a mention. */
 function nameMentions(text: string, message: unknown): string {
@@ -150,6 +160,7 @@ function parsePost(content: unknown, message: unknown, id: string): Content {
 function renderPart(part: unknown): string {
   const text = pickText(part, 'text') ?? ''
   const address = pickText(part, 'href')
+  if (pickText(part, 'tag') === 'emotion') return `:${pickText(part, 'emoji_type') ?? ''}:`
   if (pickText(part, 'tag') === 'at') return pickText(part, 'user_id') ?? `@${pickText(part, 'user_name') ?? ''}`
   return address !== undefined && address !== text ? `${text} (${address})` : text
 }

@@ -1,9 +1,9 @@
 /** Parses the events of Google Chat in both of its forms: those of Chat apps, and those of Workspace add-ons. */
 
 import { mediaKindOf, type MediaReference } from '#agent/core/media/media-reference.ts'
-import type { InboundEvent } from '../channel.ts'
+import type { InboundEvent, Quote } from '../channel.ts'
 import { pick, pickList, pickText } from '../kit/pick.ts'
-import { describeContent } from '../text/describe-forward.ts'
+import { describeContent, describeForward, unreadable } from '../text/describe-forward.ts'
 
 /** Names the app in mentions: an app is told of messages in spaces only when they mention it. */
 export const ownId = 'app'
@@ -100,28 +100,70 @@ const isDirect = (space: unknown): boolean =>
 type ChatSource = Pick<InboundEvent, 'key' | 'address' | 'isGroup' | 'sender'>
 
 function parseMessage(message: unknown, source: ChatSource): InboundEvent | undefined {
-  const attachments = pickList(message, 'attachment')
+  const quoted = pick(message, 'quotedMessageMetadata')
+  const passed = pickText(quoted, 'quoteType') === 'FORWARD' ? pick(quoted, 'quotedMessageSnapshot') : undefined
+  const attachments = [...pickList(message, 'attachment'), ...pickList(passed, 'attachments')]
   const media = attachments.flatMap((one) => parseMedia(one) ?? [])
-  const notes = attachments.flatMap((one) =>
-    pickText(one, 'attachmentDataRef', 'resourceName') === undefined
-      ? describeContent('a file in Google Drive', pickText(one, 'contentName'))
-      : [],
-  )
-  // Without the mention of the app.
-  const written = pickText(message, 'argumentText') ?? pickText(message, 'text') ?? ''
-  const text = [written.trim(), ...notes].filter(Boolean).join('\n')
-  const quoted = pickText(message, 'quotedMessageMetadata', 'name')
-  if (!text && !media.length) return undefined
+  const text = renderText(message, { quoted, passed })
+  const quote = passed === undefined ? parseQuote(quoted) : undefined
+  // A mention of the app alone has a text.
+  const hasContent = Boolean(text || media.length || quote || (pickText(message, 'text') ?? '').trim())
   return {
     ...source,
     kind: 'message',
     messageId: source.key,
-    text,
+    text: hasContent ? text : unreadable,
     media,
     mentions: source.isGroup ? [ownId] : [],
-    ...(quoted !== undefined && { quote: { messageId: quoted } }),
+    ...(quote && { quote }),
   }
 }
+
+type Passed = { readonly quoted: unknown; readonly passed: unknown }
+
+function renderText(message: unknown, { quoted, passed }: Passed): string {
+  // Without the mention of the app.
+  const written = pickText(message, 'argumentText') ?? pickText(message, 'text') ?? ''
+  return [
+    addAddresses(written.trim(), message),
+    ...pickList(message, 'attachment').flatMap(describeDriveFile),
+    ...pickList(message, 'attachedGifs').map((one) => describeContent('GIF', pickText(one, 'uri'))),
+    ...(passed === undefined ? [] : [describePassed(quoted, passed)]),
+  ]
+    .filter(Boolean)
+    .join('\n')
+}
+
+const describeDriveFile = (attachment: unknown): readonly string[] =>
+  pickText(attachment, 'attachmentDataRef', 'resourceName') === undefined
+    ? [describeContent('a file in Google Drive', pickText(attachment, 'contentName'))]
+    : []
+
+/** A message of another space or thread. */
+function describePassed(quoted: unknown, passed: unknown): string {
+  const from = [pickText(passed, 'sender'), pickText(quoted, 'forwardedMetadata', 'spaceDisplayName')]
+  const files = pickList(passed, 'attachments').flatMap(describeDriveFile)
+  const text = [addAddresses(pickText(passed, 'text') ?? '', passed), ...files].filter(Boolean).join('\n')
+  return describeForward(text, from.filter(Boolean).join(' in '))
+}
+
+function parseQuote(quoted: unknown): Quote | undefined {
+  const messageId = pickText(quoted, 'name')
+  const [name, text] = ['sender', 'text'].map((field) => pickText(quoted, 'quotedMessageSnapshot', field))
+  if (messageId === undefined) return undefined
+  // The snapshot has the name of its author, no id.
+  return { messageId, ...(name !== undefined && { sender: { id: '', name } }), ...(text !== undefined && { text }) }
+}
+
+/** The formatted text has the addresses behind words: `<https://…|words>`. */
+function addAddresses(plain: string, message: unknown): string {
+  let text = plain
+  for (const [, url = '', label = ''] of (pickText(message, 'formattedText') ?? '').matchAll(links))
+    if (label !== url && !text.includes(url)) text = text.replace(label, () => `${label} (${url})`)
+  return text
+}
+
+const links = /<(https?:\/\/[^|<>\s]{1,2000})\|([^<>\n]{1,500})>/g
 
 function parseMedia(attachment: unknown): MediaReference | undefined {
   const reference = pickText(attachment, 'attachmentDataRef', 'resourceName')

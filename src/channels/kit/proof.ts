@@ -83,6 +83,6 @@ function bytesOfHex(text: string | null | undefined, length: number): Uint8Array
 
 /** Reads a request only after its proof. */
 export const verified =
-  (proof: Proof, read: (request: InboundRequest, connection: ChannelConnection) => Received) =>
+  (proof: Proof, read: (request: InboundRequest, connection: ChannelConnection) => Received | Promise<Received>) =>
   async (request: InboundRequest, connection: ChannelConnection): Promise<Received> =>
     (await proof(request, connection)) ? read(request, connection) : refused()

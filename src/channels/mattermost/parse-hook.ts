@@ -2,6 +2,7 @@
 
 import type { InboundEvent } from '../channel.ts'
 import { pickText } from '../kit/pick.ts'
+import { unreadable } from '../text/describe-forward.ts'
 
 /** Direct channels are named by the ids of both people. */
 const isDirect = (body: unknown): boolean =>
@@ -31,12 +32,13 @@ export function parseHook(body: unknown, own: string | undefined): InboundEvent 
   if (pickText(body, 'command') !== undefined) return { ...source, kind: 'command', text: text || '/help' }
   const files = (pickText(body, 'file_ids') ?? '').split(',').filter(Boolean)
   const written = withoutTrigger(text, pickText(body, 'trigger_word'))
-  if (pickText(body, 'post_id') === undefined || (!written && !files.length)) return undefined
+  if (pickText(body, 'post_id') === undefined) return undefined
   return {
     ...source,
     kind: 'message',
     messageId: source.key,
-    text: written,
+    // A hook has no attachments of a post.
+    text: written || (files.length ? '' : unreadable),
     media: files.map((reference) => ({ kind: 'document', reference })),
     mentions: own === undefined ? [] : [own],
   }

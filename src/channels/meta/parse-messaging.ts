@@ -103,11 +103,16 @@ function describeAttachment(attachment: unknown): string | undefined {
   if (mediaKinds.has(type)) return url === undefined ? unreadable : undefined
   const title = pickText(attachment, 'title') ?? pickText(attachment, 'payload', 'title')
   const at = (name: string) => pickNumber(attachment, 'payload', 'coordinates', name)
+  const products = pickList(attachment, 'payload', 'product', 'elements')
+  if (products.length) return describeContent('product', ...products.flatMap(describeProduct))
   if (type === 'location') return describeContent('location', title, at('lat'), at('long'), url)
   return url === undefined && title === undefined
     ? unreadable
     : describeContent(type === 'fallback' ? 'link' : type.replaceAll('_', ' '), title, url)
 }
+
+const describeProduct = (product: unknown) =>
+  ['title', 'subtitle', 'retailer_id'].map((field) => pickText(product, field))
 
 /** The advertisement or the link from which the person came. */
 function referralOf(referral: unknown): string | undefined {

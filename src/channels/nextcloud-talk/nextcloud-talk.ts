@@ -10,7 +10,7 @@ import { defineDialect } from '../kit/dialect.ts'
 import { pick, pickText } from '../kit/pick.ts'
 import { hmac, verified } from '../kit/proof.ts'
 import { chosenNumber } from '../text/chosen-number.ts'
-import { describeContent } from '../text/describe-forward.ts'
+import { describeContent, unreadable } from '../text/describe-forward.ts'
 import { markdownMarks } from '../text/markdown-marks.ts'
 
 /** Talk has no name of a bot in its events. A choice by reaction counts as addressed to it. */
@@ -120,14 +120,14 @@ function parseActivity(activity: unknown, directRooms: readonly string[]): Inbou
   // Messages with files had an empty name before Talk 23. Others are messages of the system.
   const isWritten = type === 'Create' && ['message', ''].includes(String(pick(object, 'name')))
   const { text, mentions } = readContent(object)
-  if (!isWritten || !text) return undefined
+  if (!isWritten) return undefined
   const quoted = pick(object, 'inReplyTo')
   return {
     ...source,
     kind: 'message',
     key: `${chat}:${id}`,
     messageId: id,
-    text,
+    text: text || unreadable,
     media: [],
     mentions,
     ...(quoted !== undefined && { quote: parseQuote(quoted) }),

@@ -11,6 +11,7 @@ import {
   type Channel,
   type ChannelConnection,
   type InboundRequest,
+  type PlacedCall,
   type Received,
   refused,
   type Registration,
@@ -42,6 +43,7 @@ type Carrier = {
   readonly isHandshakeSigned: (request: InboundRequest, connection: ChannelConnection, url: string) => Promise<boolean>
   readonly callAccount: (connection: ChannelConnection) => ReturnType<PlatformCall>
   readonly register: (connection: ChannelConnection, isOn: boolean) => Promise<Registration>
+  readonly placeCall?: Channel['placeCall']
 }
 
 const createPhoneChannel = (carrier: Carrier): Channel => ({
@@ -56,6 +58,7 @@ const createPhoneChannel = (carrier: Carrier): Channel => ({
   receive: async (request, connection) =>
     (await carrier.isSigned(request, connection)) ? readCall(carrier, request, connection) : refused(),
   openRelay: (request, connection) => openRelay(carrier, request, connection),
+  ...(carrier.placeCall && { placeCall: carrier.placeCall }),
   render,
   // The object of the call speaks answers while they come, and hands on what comes after the call.
   send: async () => ({ kind: 'sent' }),
@@ -74,21 +77,23 @@ const xmlOf = (content: string): Response =>
     headers: { 'content-type': 'text/xml' },
   })
 
-/** The caller asks to be let in. Who is not gets no answer of the agent. */
+/** The caller asks to be let in, or a person whom we called has answered. Nobody else gets an answer of the agent. */
 async function readCall(
   carrier: Carrier,
   { body, receivedAt: at }: InboundRequest,
   connection: ChannelConnection,
 ): Promise<Received> {
   const form = new URLSearchParams(new TextDecoder().decode(body))
-  const [callSid, from] = [form.get('CallSid') ?? '', form.get('From') ?? '']
+  const isOurs = form.get('Direction')?.startsWith('outbound') === true
+  const [callSid, from] = [form.get('CallSid') ?? '', form.get(isOurs ? 'To' : 'From') ?? '']
   if (!callSid || !from) return { events: [] }
   // The carrier reports the end of the socket here. One that broke is opened again, without another greeting.
   const ended = form.get('SessionStatus')
   if (ended !== null && ended !== 'failed') return { events: [], response: xmlOf('<Hangup/>') }
-  const { greeting, ...speech } = connection.speech ?? {}
+  const { greeting: _greeting, ...speech } = connection.speech ?? {}
   const url = await urlOf(carrier, connection, { callSid, from, at })
-  const attributes = renderAttributes(url, { ...speech, ...(ended === null && greeting !== undefined && { greeting }) })
+  // The object of a call that we began speaks its first words.
+  const attributes = renderAttributes(url, ended === null && !isOurs ? connection.speech : speech)
   const sender = { id: from, name: from }
   const source = { key: `call:${callSid}`, address: { chat: from }, isGroup: false, sender }
   return {
@@ -166,7 +171,28 @@ export const phone = createPhoneChannel({
   },
   callAccount: (connection) => callTwilio(connection, { method: 'GET', path: '.json' }),
   register: registerNumber,
+  placeCall,
 })
+
+const ringSeconds = 40
+
+async function placeCall(connection: ChannelConnection, number: string): Promise<PlacedCall> {
+  const { webhookUrl, secrets } = connection
+  const answer = await callTwilio(connection, {
+    method: 'POST',
+    path: '/Calls.json',
+    body: new URLSearchParams({
+      To: number,
+      From: secrets['from'] ?? '',
+      Url: webhookUrl,
+      Method: 'POST',
+      Timeout: String(ringSeconds),
+    }),
+  })
+  if (answer.kind === 'failed') return { refused: answer.outcome.detail }
+  const callSid = pickText(answer.result, 'sid')
+  return callSid === undefined ? { refused: 'Twilio named no call.' } : { callSid }
+}
 
 /** Names the webhook as the address for calls of the number. */
 async function registerNumber(connection: ChannelConnection, isOn: boolean): Promise<Registration> {

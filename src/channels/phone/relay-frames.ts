@@ -7,7 +7,8 @@ import { parseJson } from '#agent/core/parse-json.ts'
 import { pick, pickText } from '../kit/pick.ts'
 
 export type RelayFrame =
-  | { readonly kind: 'setup'; readonly callSid: string; readonly from: string }
+  /** `person`: who talks with the agent, whoever called. */
+  | { readonly kind: 'setup'; readonly callSid: string; readonly person: string }
   | { readonly kind: 'prompt'; readonly text: string }
   | { readonly kind: 'digit'; readonly digit: string }
   /** `heard`: what the person has heard of the answer until they began to speak. */
@@ -19,7 +20,7 @@ export function parseFrame(text: string): RelayFrame {
   const get = (field: string) => pickText(frame, field) ?? ''
   switch (get('type')) {
     case 'setup':
-      return { kind: 'setup', callSid: get('callSid'), from: get('from') }
+      return { kind: 'setup', callSid: get('callSid'), person: get(isOurs(get('direction')) ? 'to' : 'from') }
     case 'prompt':
       return parsePrompt(get('voicePrompt').trim(), pick(frame, 'last'))
     case 'dtmf':
@@ -31,9 +32,34 @@ export function parseFrame(text: string): RelayFrame {
   }
 }
 
+const isOurs = (direction: string): boolean => direction.startsWith('outbound')
+
 /** Earlier frames are guesses that the last one replaces. */
 const parsePrompt = (text: string, last: unknown): RelayFrame =>
   text && last !== false ? { kind: 'prompt', text } : { kind: 'ignored' }
+
+/** Stands in an answer for keys of the telephone, like `[press 12#]`. */
+const keys = /\[press ([\d*#w]{1,40})\]/
+const maxKeyChars = 60
+
+/** Returns the frames of a part of an answer, and what must wait for the next part: the beginning of keys. */
+export function renderSpeech(
+  text: string,
+  last: boolean,
+): { readonly frames: readonly string[]; readonly rest: string } {
+  const frames: string[] = []
+  let left = text
+  for (let found = keys.exec(left); found; found = keys.exec(left)) {
+    if (found.index) frames.push(renderToken(left.slice(0, found.index), false))
+    frames.push(JSON.stringify({ type: 'sendDigits', digits: found[1] }))
+    left = left.slice(found.index + found[0].length)
+  }
+  const at = left.lastIndexOf('[')
+  const isOpen = !last && at >= 0 && !left.includes(']', at) && left.length - at < maxKeyChars
+  const spoken = isOpen ? left.slice(0, at) : left
+  if (spoken || last) frames.push(renderToken(spoken, last))
+  return { frames, rest: isOpen ? left.slice(at) : '' }
+}
 
 /** Marks are not read aloud. */
 export const renderToken = (text: string, last: boolean): string =>

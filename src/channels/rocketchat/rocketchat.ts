@@ -1,6 +1,6 @@
 /** Implements the channel port for Rocket.Chat: an outgoing integration for messages, answers by the REST API. */
 
-import type { MediaReference } from '#agent/core/media/media-reference.ts'
+import { mediaKindOf, type MediaReference } from '#agent/core/media/media-reference.ts'
 import type { SendOutcome } from '#agent/core/delivery.ts'
 import { parseJson } from '#agent/core/parse-json.ts'
 import { sha256Hex } from '#durable/platform/hash.ts'
@@ -16,8 +16,9 @@ import type {
 import { fetchMediaFrom } from '../fetch-media.ts'
 import { defineApi, failedMedia, repeatable, resolveBy, sentOutcome } from '../kit/api.ts'
 import { defineDialect } from '../kit/dialect.ts'
-import { pick, pickText } from '../kit/pick.ts'
+import { pick, pickList, pickNumber, pickText } from '../kit/pick.ts'
 import { token, verified } from '../kit/proof.ts'
+import { describeContent, describeForward, unreadable } from '../text/describe-forward.ts'
 import { unescapedMarks } from '../text/markdown-marks.ts'
 
 /** Rocket.Chat accepts 5000 characters, unless its administrator says otherwise. */
@@ -65,9 +66,9 @@ export const rocketchat: Channel = {
   textLimit,
   receive: verified(
     token({ secret: 'token', from: ({ body }) => pickText(parseJson(body), 'token') }),
-    ({ body }, { secrets }) => {
-      const event = parseMessage(parseJson(body), secrets['user_id'] ?? '')
-      return { events: event ? [event] : [] }
+    async ({ body }, connection) => {
+      const event = parseMessage(parseJson(body), connection.secrets['user_id'] ?? '')
+      return { events: event ? [await completeMessage(connection, event)] : [] }
     },
   ),
   render,
@@ -81,10 +82,10 @@ export const rocketchat: Channel = {
     return { id: pickText(answer.result, '_id') ?? '', name: pickText(answer.result, 'username') ?? '' }
   },
   fetchMedia: async (connection, { reference }: MediaReference, maxBytes) => {
-    const path = `chat.getMessage?msgId=${encodeURIComponent(reference)}`
-    const found = await callRocket(connection, { method: 'GET', path })
+    const [message = '', n = '0'] = reference.split('/')
+    const found = await getMessage(connection, message)
     if (found.kind === 'failed') return failedMedia(found.outcome)
-    const file = pick(found.result, 'message', 'file') ?? pick(found.result, 'message', 'files', 0)
+    const file = filesOf(pick(found.result, 'message'))[Number(n)]
     const [id, name = 'file'] = [pickText(file, '_id'), pickText(file, 'name')]
     if (id === undefined) return { kind: 'failed', detail: 'the message has no file', canRetry: false }
     const url = joinUrl(connection.apiBase, `file-upload/${encodeURIComponent(id)}/${encodeURIComponent(name)}`)
@@ -142,8 +143,74 @@ async function resolveTarget(connection: ChannelConnection, address: ChatAddress
   return resolveBy(answer, { address, isGroup: answer.kind === 'failed' || pick(answer.result, 'room', 't') !== 'd' })
 }
 
+const getMessage = (connection: ChannelConnection, id: string) =>
+  callRocket(connection, { method: 'GET', path: `chat.getMessage?msgId=${encodeURIComponent(id)}` })
+
+/** Pictures also have smaller copies in the list. */
+function filesOf(message: unknown): readonly unknown[] {
+  const listed = pickList(message, 'files').filter((one) => !pickText(one, 'name')?.startsWith('thumb-'))
+  const file = pick(message, 'file')
+  return listed.length || file === undefined ? listed : [file]
+}
+
+type RocketEvent = Extract<InboundEvent, { kind: 'message' | 'edit' }>
+
+/** The hook has only the text. Messages that can be for the agent are read whole where the bot may read them. */
+async function completeMessage(connection: ChannelConnection, event: RocketEvent): Promise<RocketEvent> {
+  const { text, isGroup, messageId } = event
+  const canBeMeant = !isGroup || !text.trim() || text.includes('@') || text.search(quoteMark) >= 0
+  const found = canBeMeant ? await getMessage(connection, messageId) : undefined
+  const message = found?.kind === 'done' ? pick(found.result, 'message') : undefined
+  const whole =
+    message === undefined ? event : { ...event, ...readContent(message, event), media: readFiles(message, messageId) }
+  return { ...whole, text: whole.text || (whole.media.length ? '' : unreadable) }
+}
+
+function readContent(message: unknown, event: RocketEvent) {
+  const quote = pickList(message, 'attachments').find(isQuote)
+  const words = quote === undefined ? event.text : event.text.replaceAll(quoteMark, '').trim()
+  // A quote without words is a message that was passed on.
+  const isPassedOn = !words && quote !== undefined
+  const notes = pickList(message, 'attachments').flatMap((one) => describeAttachment(one, isPassedOn))
+  const [long, lat] = [0, 1].map((n) => pickNumber(message, 'location', 'coordinates', n))
+  const place = lat === undefined ? '' : describeContent('location', lat, long)
+  return {
+    text: [words, ...notes, place].filter(Boolean).join('\n'),
+    ...(quote !== undefined && !isPassedOn && { quote: parseQuote(quote) }),
+  }
+}
+
+const readFiles = (message: unknown, id: string) => filesOf(message).map((file, n) => referenceTo(file, `${id}/${n}`))
+const isQuote = (attachment: unknown): boolean => pickText(attachment, 'message_link') !== undefined
+
+/** Rocket.Chat writes a quote as a link without words in front of the text. */
+const quoteMark = /\[\s{0,3}\]\(https?:\/\/[^()\s]{1,1000}\)/g
+
+function parseQuote(quoted: unknown) {
+  const name = pickText(quoted, 'author_name')
+  return {
+    messageId: /[?&]msg=([\w-]{1,100})/.exec(pickText(quoted, 'message_link') ?? '')?.[1] ?? '',
+    ...(name !== undefined && { sender: { id: '', name } }),
+    text: pickText(quoted, 'text') ?? '',
+  }
+}
+
+/** Attachments of integrations, quotes that are the message itself, and the descriptions of files. */
+function describeAttachment(attachment: unknown, isPassedOn: boolean): readonly string[] {
+  const get = (name: string) => pickText(attachment, name)
+  if (isQuote(attachment)) return isPassedOn ? [describeForward(get('text') ?? unreadable, get('author_name'))] : []
+  if (get('type') === 'file') return [get('description') ?? '']
+  return [[get('pretext'), get('title'), get('title_link'), get('text')].filter(Boolean).join('\n')]
+}
+
+function referenceTo(file: unknown, reference: string): MediaReference {
+  const [name, mime] = [pickText(file, 'name'), pickText(file, 'type')]
+  const kind = mediaKindOf(mime ?? '')
+  return { kind, reference, ...(name !== undefined && { name }), ...(mime !== undefined && { mime }) }
+}
+
 /** Direct rooms have no name. A message that is only a file has no text: its file is asked for by its id. */
-function parseMessage(body: unknown, own: string): InboundEvent | undefined {
+function parseMessage(body: unknown, own: string): RocketEvent | undefined {
   const [id, chat, person] = [pickText(body, 'message_id'), pickText(body, 'channel_id'), pickText(body, 'user_id')]
   if (id === undefined || chat === undefined || person === undefined || person === own) return undefined
   const text = pickText(body, 'text') ?? ''

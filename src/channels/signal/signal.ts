@@ -154,14 +154,24 @@ function parseContent(message: unknown, messageId: string): MessageContent | und
     ...(pick(message, 'sticker') === undefined
       ? []
       : [describeContent('sticker', pickText(message, 'sticker', 'emoji'))]),
-    ...pickList(message, 'contacts').map((one) =>
-      describeContent('contact', pickText(one, 'name', 'display'), pickText(one, 'phone', 0, 'value')),
-    ),
+    ...pickList(message, 'contacts').map(describeContact),
+    ...(pick(message, 'pollCreate') === undefined
+      ? []
+      : [
+          describeContent(
+            'poll',
+            pickText(message, 'pollCreate', 'question'),
+            ...pickList(message, 'pollCreate', 'options').map(String),
+          ),
+        ]),
+    ...(pick(message, 'payment') === undefined
+      ? []
+      : [describeContent('payment', pickText(message, 'payment', 'note'))]),
+    ...(pick(message, 'storyContext') === undefined ? [] : [describeContent('about a story')]),
   ]
   const text = [nameMentions(pickText(message, 'message') ?? '', mentions), ...notes].filter(Boolean).join('\n')
-  // Changes of a group have neither.
   const isEmpty = !text && !media.length
-  if (isEmpty && pickText(message, 'groupInfo', 'type') === 'UPDATE') return undefined
+  if (isEmpty && isService(message)) return undefined
   const quote = parseQuote(pick(message, 'quote'))
   return {
     messageId,
@@ -171,6 +181,23 @@ function parseContent(message: unknown, messageId: string): MessageContent | und
     ...(quote && { quote }),
   }
 }
+
+/** Changes of a group, of a timer or of a vote, and deleted messages say nothing to the agent. */
+const isService = (message: unknown): boolean =>
+  pickText(message, 'groupInfo', 'type') === 'UPDATE' ||
+  pick(message, 'isExpirationUpdate') === true ||
+  serviceParts.some((part) => pick(message, part) !== undefined)
+
+const serviceParts = ['remoteDelete', 'groupCallUpdate', 'pollVote', 'pollTerminate', 'pinMessage', 'unpinMessage']
+
+const describeContact = (contact: unknown): string =>
+  describeContent(
+    'contact',
+    pickText(contact, 'name', 'display'),
+    ...pickList(contact, 'phone').map((one) => pickText(one, 'value')),
+    ...pickList(contact, 'email').map((one) => pickText(one, 'value')),
+    pickText(contact, 'organization'),
+  )
 
 /** A character without meaning stands where a person is mentioned. */
 function nameMentions(text: string, mentions: readonly unknown[]): string {
@@ -186,12 +213,15 @@ function nameMentions(text: string, mentions: readonly unknown[]): string {
 function parseQuote(quote: unknown): Quote | undefined {
   const messageId = pickText(quote, 'id')
   const author = pickText(quote, 'authorNumber') ?? pickText(quote, 'authorUuid') ?? pickText(quote, 'author')
-  const text = pickText(quote, 'text')
+  const files = pickList(quote, 'attachments').map((one) =>
+    describeContent('a file', pickText(one, 'filename') ?? pickText(one, 'contentType')),
+  )
+  const text = [pickText(quote, 'text'), ...files].filter(Boolean).join(' ')
   if (messageId === undefined) return undefined
   return {
     messageId,
     ...(author !== undefined && { sender: { id: author, name: author } }),
-    ...(text !== undefined && { text }),
+    ...(text && { text }),
   }
 }
 

@@ -7,6 +7,7 @@ import { parseCommand } from '#agent/policy/slash-command/parse-command.ts'
 import type { InboundEvent, Quote, Sender } from '../channel.ts'
 import { commandPrefixOf } from '../command-prefix.ts'
 import { decodeMrkdwn } from './mrkdwn.ts'
+import { unreadable } from '../text/describe-forward.ts'
 import { renderAttachments, renderBlocks } from './render-content.ts'
 
 const file = z.object({
@@ -82,20 +83,30 @@ function parseMessage(sent: SlackMessage, outer: Outer, source: CallbackSource):
   const text = [readCommand(own.text), decodeMrkdwn(attached.text, undefined).text].filter(Boolean).join('\n')
   const { mentions } = own
   const media = [...parseMedia(sent.files), ...parseMedia(attached.files)]
-  if (!sender || (!text.trim() && !media.length)) return undefined
+  const isEmpty = !text.trim() && !media.length
   const quote = parseQuote(sent)
+  // A mention of the bot alone can be about the thread in which it stands.
+  if (!sender || (isEmpty && !hasContent(sent) && !(quote && mentions.length))) return undefined
   return {
     ...parseChat(outer, sent),
     kind: 'message',
     key: `${source.team}:${outer.channel}:${sent.ts}`,
     sender,
     messageId: sent.ts,
-    text,
+    text: isEmpty && !sent.text.trim() ? unreadable : text,
     media,
     mentions,
     ...(quote && { quote }),
   }
 }
+
+/** Something was sent that has no text. */
+const hasContent = ({ text, blocks, attachments }: SlackMessage): boolean =>
+  !text.trim() &&
+  [...(blocks ?? []), ...(attachments ?? [])].some((one) => {
+    const { type, ...fields } = Object(one) as { readonly type?: unknown }
+    return type !== 'divider' && (type !== undefined || Object.keys(fields).length > 0)
+  })
 
 const prefix = commandPrefixOf('slack')
 

@@ -16,7 +16,7 @@ import { fetchMediaFrom, isOnDomain, isSameOrigin } from '../fetch-media.ts'
 import { isPhoneNumber } from '../is-phone-number.ts'
 import { classifyReport, sentOutcome } from '../kit/api.ts'
 import { verified } from '../kit/proof.ts'
-import { describeContent, describeForward } from '../text/describe-forward.ts'
+import { describeContent, describeForward, unreadable } from '../text/describe-forward.ts'
 import { authorizationOf, callTwilio, isSignedByTwilio, twilioOutcomes } from './twilio-api.ts'
 
 /** Twilio accepts 1600 characters. */
@@ -169,9 +169,10 @@ function parseMessage(
   if (change) return { ...source, kind: 'lifecycle', change }
   const media = getMedia(form)
   const text = parseText(form, media.length > 0)
-  if (optOut || (!text.trim() && !media.length)) return undefined
+  if (optOut) return undefined
   const quoted = form.get('OriginalRepliedMessageSid')
-  const content = { messageId: source.key, text, media, mentions: [] }
+  const isEmpty = !text.trim() && !media.length
+  const content = { messageId: source.key, text: isEmpty ? unreadable : text, media, mentions: [] }
   return { ...source, kind: 'message', ...content, ...(quoted && { quote: { messageId: quoted } }) }
 }
 

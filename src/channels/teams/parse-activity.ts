@@ -3,7 +3,7 @@
 import { mediaKindOf, type MediaReference } from '#agent/core/media/media-reference.ts'
 import type { InboundEvent, MessageContent, Quote } from '../channel.ts'
 import { pick, pickList, pickText } from '../kit/pick.ts'
-import { describeContent, unreadable } from '../text/describe-forward.ts'
+import { describeContent, describeForward, unreadable } from '../text/describe-forward.ts'
 import { addLinkAddresses, unescapeHtml } from '../text/link-addresses.ts'
 
 const replyMs = 7 * 86_400_000
@@ -70,13 +70,16 @@ function readMessage(activity: unknown, source: EventSource, kind: 'message' | '
   )
   const media = attachments.flatMap(parseFile)
   const notes = attachments.flatMap(describeCard)
-  const written = readText(activity, html.join('\n'))
-  const text = [written, ...notes].filter(Boolean).join('\n')
-  if (!text && !media.length) return html.length ? undefined : { ...source, kind, ...emptyContent(activity) }
-  const quote = parseQuote(html.join('\n'))
+  const all = html.join('\n')
+  const passed = parsePassedOn(all)
+  const written = withoutPassedOn(readText(activity, all), passed)
+  const text = [written, ...passed.map((one) => describeForward(one)), ...notes].filter(Boolean).join('\n')
+  const quote = parseQuote(all)
+  // A mention of the bot alone has a text.
+  const isEmpty = !text && !media.length && !quote && !(pickText(activity, 'text') ?? '').trim()
   const content: MessageContent = {
     messageId: pickText(activity, 'id') ?? '',
-    text,
+    text: isEmpty ? unreadable : text,
     media,
     mentions: pickList(activity, 'entities').flatMap((one) => pickText(one, 'mentioned', 'id') ?? []),
     ...(quote && { quote }),
@@ -84,12 +87,27 @@ function readMessage(activity: unknown, source: EventSource, kind: 'message' | '
   return { ...source, kind, ...content }
 }
 
-const emptyContent = (activity: unknown): MessageContent => ({
-  messageId: pickText(activity, 'id') ?? '',
-  text: unreadable,
-  media: [],
-  mentions: [],
-})
+/** The messages that a person passes on. Teams does not say who wrote them. */
+const parsePassedOn = (html: string): readonly string[] =>
+  [...html.matchAll(/<blockquote[^>]{0,500}schema\.skype\.com\/Forward[^>]{0,500}>(.{0,20000}?)<\/blockquote>/gs)].map(
+    ([, inner = '']) => addLinkAddresses(textOfHtml(inner), inner),
+  )
+
+const textOfHtml = (html: string): string =>
+  unescapeHtml(html.replace(/<\/p>|<br ?\/?>/g, '\n').replace(/<[^<>]{1,500}>/g, ''))
+    .replace(/\n{2,100}/g, '\n')
+    .trim()
+
+/** The plain text ends with the messages that were passed on, as if the person had written them. */
+function withoutPassedOn(text: string, passed: readonly string[]): string {
+  const words = (one: string) => one.replace(/\s+/g, '')
+  const end = words(passed.join(''))
+  if (!end || !words(text).endsWith(end)) return text
+  let left = words(text).length - end.length
+  let at = 0
+  for (; left > 0; at++) if (!/\s/.test(text[at] ?? ' ')) left--
+  return text.slice(0, at).trim()
+}
 
 /** A mention of the bot only addresses it. Others are names. */
 function readText(activity: unknown, html: string): string {

@@ -1,106 +1,20 @@
 /** Parses updates of Telegram's Bot API into inbound events. */
 
-import * as z from 'zod'
 import type { MediaReference } from '#agent/core/media/media-reference.ts'
 import type { InboundEvent, MessageContent, Quote, Sender } from '../channel.ts'
 import { describeContent, describeForward } from '../text/describe-forward.ts'
-
-const id = z.int().transform(String)
-const user = z.object({
-  id,
-  is_bot: z.boolean(),
-  first_name: z.string().default(''),
-  last_name: z.string().optional(),
-  username: z.string().optional(),
-})
-const chat = z.object({ id, type: z.enum(['private', 'group', 'supergroup', 'channel']) })
-const entity = z.object({
-  type: z.string(),
-  offset: z.int(),
-  length: z.int(),
-  user: z.object({ id }).optional(),
-  url: z.string().max(4_096).optional().catch(undefined),
-})
-/** A wrong entity does not hide the message. */
-const entityList = z.array(entity).optional().catch(undefined)
-const file = z.object({
-  file_id: z.string().max(1_000),
-  file_name: z.string().max(1_000).optional(),
-  mime_type: z.string().max(200).optional(),
-  file_size: z.number().optional(),
-})
-/** The files of a message. A wrong one does not hide the message. */
-const fileFields = {
-  photo: z.array(file).optional().catch(undefined),
-  document: file.optional().catch(undefined),
-  voice: file.optional().catch(undefined),
-  audio: file.optional().catch(undefined),
-  video: file.optional().catch(undefined),
-  video_note: file.optional().catch(undefined),
-}
-const point = z.object({ latitude: z.number(), longitude: z.number() })
-const named = z.object({ title: z.string().optional() })
-/** The origin of a forwarded message. */
-const origin = z.object({
-  sender_user: user.optional(),
-  sender_user_name: z.string().optional(),
-  sender_chat: named.optional(),
-  chat: named.optional(),
-})
-const place = { chat, message_thread_id: z.int().optional(), is_topic_message: z.boolean().optional() }
-const message = z.object({
-  message_id: id,
-  ...place,
-  from: user.optional(),
-  text: z.string().optional(),
-  caption: z.string().optional(),
-  entities: entityList,
-  caption_entities: entityList,
-  forward_origin: origin.optional().catch(undefined),
-  reply_to_message: z
-    .object({
-      message_id: id,
-      from: user.optional(),
-      text: z.string().optional(),
-      caption: z.string().optional(),
-      entities: entityList,
-      caption_entities: entityList,
-      ...fileFields,
-    })
-    .optional()
-    .catch(undefined),
-  /** The part of the message that the person has marked. */
-  quote: z.object({ text: z.string(), entities: entityList }).optional().catch(undefined),
-  media_group_id: z.string().optional(),
-  ...fileFields,
-  animation: file.optional().catch(undefined),
-  sticker: z.object({ emoji: z.string().optional() }).optional().catch(undefined),
-  location: point.optional().catch(undefined),
-  venue: z.object({ location: point, title: z.string(), address: z.string() }).optional().catch(undefined),
-  poll: z
-    .object({ question: z.string(), options: z.array(z.object({ text: z.string() })) })
-    .optional()
-    .catch(undefined),
-  dice: z.object({ emoji: z.string(), value: z.int() }).optional().catch(undefined),
-  contact: z.object({ phone_number: z.string(), first_name: z.string() }).optional().catch(undefined),
-  migrate_to_chat_id: id.optional(),
-  migrate_from_chat_id: id.optional(),
-})
-type TelegramMessage = z.infer<typeof message>
-const member = z.object({ chat, from: user, new_chat_member: z.object({ status: z.string() }) })
-const press = z.object({
-  id: z.string(),
-  from: user,
-  message: z.object({ message_id: id, ...place }).optional(),
-  data: z.string().optional(),
-})
-const update = z.object({
-  update_id: id,
-  message: message.optional(),
-  edited_message: message.optional(),
-  callback_query: press.optional(),
-  my_chat_member: member.optional(),
-})
+import {
+  type FileField,
+  type TelegramContent,
+  type TelegramEntity,
+  type TelegramFile,
+  type TelegramMember,
+  type TelegramMessage,
+  type TelegramOrigin,
+  type TelegramPress,
+  type TelegramUser,
+  update,
+} from './update-schema.ts'
 
 /** Returns undefined for channel posts, messages of this bot's own chat service, and unknown updates. */
 export function parseUpdate(body: unknown): InboundEvent | undefined {
@@ -113,7 +27,7 @@ export function parseUpdate(body: unknown): InboundEvent | undefined {
   return parseMembership(key, parsed.data.my_chat_member)
 }
 
-function parsePress(key: string, pressed: z.infer<typeof press>): InboundEvent | undefined {
+function parsePress(key: string, pressed: TelegramPress): InboundEvent | undefined {
   if (!pressed.message || pressed.data === undefined || pressed.from.is_bot) return undefined
   return {
     ...parsePlace(pressed.message),
@@ -142,7 +56,7 @@ function parseMove(sent: TelegramMessage): InboundEvent | undefined {
   }
 }
 
-function parseMembership(key: string, changed: z.infer<typeof member> | undefined): InboundEvent | undefined {
+function parseMembership(key: string, changed: TelegramMember | undefined): InboundEvent | undefined {
   if (!changed || changed.chat.type === 'channel') return undefined
   const { status } = changed.new_chat_member
   const isRemoved = status === 'left' || status === 'kicked'
@@ -178,8 +92,8 @@ function parseContent(sent: TelegramMessage): MessageContent {
 type Written = {
   readonly text?: string | undefined
   readonly caption?: string | undefined
-  readonly entities?: readonly z.infer<typeof entity>[] | undefined
-  readonly caption_entities?: readonly z.infer<typeof entity>[] | undefined
+  readonly entities?: readonly TelegramEntity[] | undefined
+  readonly caption_entities?: readonly TelegramEntity[] | undefined
 }
 
 /** The text or the caption, with the addresses of links behind their words. Offsets count UTF-16 units. */
@@ -198,9 +112,15 @@ function writtenText({ text, caption, entities: inText, caption_entities: inCapt
   )
 }
 
-/** Content that is neither text nor a file stands in brackets. */
+/** The text with notes for content that is neither text nor a file. */
 function renderText(sent: TelegramMessage): string {
-  const { sticker, location, venue, contact, poll, dice } = sent
+  const text = renderContent(sent)
+  const isEmpty = text.trim() === '' && parseMedia(sent).length === 0
+  return sent.forward_origin && !isEmpty ? describeForward(text, originOf(sent.forward_origin)) : text
+}
+
+function renderContent(sent: TelegramContent & Written): string {
+  const { sticker, location, venue, contact, poll, dice, game, invoice, checklist } = sent
   const notes = [
     sticker && `[sticker${sticker.emoji ? ` ${sticker.emoji}` : ''}]`,
     // A venue comes with its location.
@@ -210,13 +130,20 @@ function renderText(sent: TelegramMessage): string {
     contact && describeContent('contact', contact.first_name, contact.phone_number),
     poll && describeContent('poll', poll.question, ...poll.options.map((option) => option.text)),
     dice && describeContent('dice', dice.emoji, dice.value),
+    game && describeContent('game', game.title, game.description),
+    invoice && describeContent('invoice', invoice.title, invoice.description),
+    checklist && describeContent('checklist', checklist.title, ...checklist.tasks.map((task) => task.text)),
+    ...closedKinds.map(
+      (kind) => sent[kind] !== undefined && describeContent(`a ${kind.replace('_', ' ')}, which cannot be read here`),
+    ),
   ]
-  const text = [writtenText(sent), ...notes].filter(Boolean).join('\n')
-  const isEmpty = text.trim() === '' && parseMedia(sent).length === 0
-  return sent.forward_origin && !isEmpty ? describeForward(text, originOf(sent.forward_origin)) : text
+  return [writtenText(sent), ...notes].filter(Boolean).join('\n')
 }
 
-const originOf = (from: z.infer<typeof origin>): string | undefined =>
+/** Content that the Bot API names without showing it. */
+const closedKinds = ['story', 'paid_media', 'giveaway'] as const
+
+const originOf = (from: TelegramOrigin): string | undefined =>
   (from.sender_user && parseSender(from.sender_user).name) ??
   from.sender_user_name ??
   (from.sender_chat ?? from.chat)?.title
@@ -229,7 +156,7 @@ const kinds = {
   video_note: 'video',
 } as const satisfies Partial<Record<keyof TelegramMessage, MediaReference['kind']>>
 
-function parseMedia(sent: Pick<TelegramMessage, keyof typeof fileFields>): readonly MediaReference[] {
+function parseMedia(sent: Pick<TelegramMessage, FileField>): readonly MediaReference[] {
   // Telegram lists one image in several sizes, the largest last. An animation comes as a document too.
   const photo = sent.photo?.at(-1)
   const files = Object.entries(kinds).flatMap(([field, kind]) => {
@@ -239,7 +166,7 @@ function parseMedia(sent: Pick<TelegramMessage, keyof typeof fileFields>): reado
   return photo ? [referenceTo('image', { mime_type: 'image/jpeg', ...photo }), ...files] : files
 }
 
-const referenceTo = (kind: MediaReference['kind'], found: z.infer<typeof file>): MediaReference => ({
+const referenceTo = (kind: MediaReference['kind'], found: TelegramFile): MediaReference => ({
   kind,
   reference: found.file_id,
   ...(found.file_name !== undefined && { name: found.file_name }),
@@ -250,13 +177,35 @@ const referenceTo = (kind: MediaReference['kind'], found: z.infer<typeof file>):
 /** The first message of a topic is the service message that opened it: every message of the topic replies to it. */
 function parseQuote({ reply_to_message: replied, quote, ...sent }: TelegramMessage): Quote | undefined {
   const isTopicStart = sent.is_topic_message === true && replied?.message_id === String(sent.message_thread_id)
+  const marked = quote && writtenText(quote)
+  if (sent.external_reply) return parseOuterQuote(sent.external_reply, marked)
+  if (sent.reply_to_story !== undefined) return { messageId: '', text: describeContent('a story') }
   if (!replied || isTopicStart) return undefined
-  const text = quote ? writtenText(quote) : writtenText(replied)
+  const text = marked ?? renderContent(replied)
   const media = parseMedia(replied)
   return {
     messageId: replied.message_id,
     ...(replied.from && { sender: parseSender(replied.from) }),
-    ...(text !== undefined && { text }),
+    ...(text && { text }),
+    ...(media.length > 0 && { media }),
+  }
+}
+
+/** A message of another chat has no id here. */
+function parseOuterQuote(
+  replied: NonNullable<TelegramMessage['external_reply']>,
+  marked: string | undefined,
+): Quote | undefined {
+  const name = originOf(replied.origin)
+  const { sender_user: person } = replied.origin
+  const text = [marked, renderContent(replied)].filter(Boolean).join(' ')
+  const media = parseMedia(replied)
+  const sender = person ? parseSender(person) : name !== undefined && { id: '', name }
+  return {
+    messageId: '',
+    ...(sender && { sender }),
+    text: text || (media.length ? '' : describeContent('a message of another chat')),
+    isOfOtherChat: true,
     ...(media.length > 0 && { media }),
   }
 }
@@ -275,13 +224,7 @@ function parsePlace({ chat: { id: chatId, type }, message_thread_id: thread, is_
   }
 }
 
-function parseSender({
-  id: sender,
-  is_bot: isBot,
-  first_name: first,
-  last_name: last,
-  username,
-}: z.infer<typeof user>) {
+function parseSender({ id: sender, is_bot: isBot, first_name: first, last_name: last, username }: TelegramUser) {
   const name = [first, last].filter(Boolean).join(' ') || username || sender
   return { id: sender, name, ...(isBot && { isBot }) } satisfies Sender
 }

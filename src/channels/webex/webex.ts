@@ -25,6 +25,8 @@ import { defineDialect } from '../kit/dialect.ts'
 import { defineOwnAccount } from '../kit/own-account.ts'
 import { pick, pickList, pickText } from '../kit/pick.ts'
 import { hmac } from '../kit/proof.ts'
+import { unreadable } from '../text/describe-forward.ts'
+import { addLinkAddresses } from '../text/link-addresses.ts'
 import { markdownMarks } from '../text/markdown-marks.ts'
 
 /** Webex accepts 7 439 bytes. */
@@ -118,9 +120,10 @@ function readResult(answer: ApiResult): object | undefined {
 async function readMessage(connection: ChannelConnection, id: string): Promise<InboundEvent | undefined> {
   const message = readResult(await callWebex(connection, { method: 'GET', path: `messages/${encodeURIComponent(id)}` }))
   const [chat, person] = [pickText(message, 'roomId'), pickText(message, 'personId')]
-  const text = pickText(message, 'text') ?? ''
+  const html = pickText(message, 'html') ?? ''
+  const text = addLinkAddresses(pickText(message, 'text') ?? '', html)
   const media = pickList(message, 'files').flatMap((url) => (typeof url === 'string' ? referenceTo(url) : []))
-  if (chat === undefined || person === undefined || !(text || media.length)) return undefined
+  if (chat === undefined || person === undefined) return undefined
   const thread = pickText(message, 'parentId')
   const name = pickText(message, 'personEmail') ?? person
   return {
@@ -131,7 +134,7 @@ async function readMessage(connection: ChannelConnection, id: string): Promise<I
     // Bots have addresses of their own.
     sender: { id: person, name, ...(name.endsWith('@webex.bot') && { isBot: true as const }) },
     messageId: id,
-    text: await withoutOwnName(connection, text),
+    text: text || media.length ? await withoutOwnName(connection, text) : unreadable,
     media,
     mentions: pickList(message, 'mentionedPeople').flatMap((one) => (typeof one === 'string' ? one : [])),
   }

@@ -165,14 +165,20 @@ function parseMessage(
   const moved = newNumberOf(sent)
   if (moved !== undefined) return { ...source, kind: 'lifecycle', change: 'moved', to: moved }
   const content = parseContent(sent, number)
-  return content.text.trim() || content.media.length ? { ...source, kind: 'message', ...content } : undefined
+  return content && { ...source, kind: 'message', ...content }
 }
+
+/** Kinds of events that say nothing to the agent. Others are messages, also those of kinds that are not known yet. */
+const silentTypes = new Set(['reaction', 'system', 'request_welcome', 'revoke'])
 
 function parseContent(sent: WhatsAppMessage, number: string | undefined) {
   const text = parseText(sent)
+  const files = parseMedia(sent)
+  const isEmpty = !text.trim() && !files.length
+  if (isEmpty && silentTypes.has(sent.type)) return undefined
   const quote = parseQuote(sent)
   const mentions = mentionsIn(text, number)
-  return { messageId: sent.id, text, media: parseMedia(sent), mentions, ...(quote && { quote }) }
+  return { messageId: sent.id, text: isEmpty ? unreadable : text, media: files, mentions, ...(quote && { quote }) }
 }
 
 /** A person has a new number. */

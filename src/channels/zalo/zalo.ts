@@ -8,7 +8,7 @@ import { defineApi, sentOutcome } from '../kit/api.ts'
 import { defineDialect } from '../kit/dialect.ts'
 import { pick, pickText } from '../kit/pick.ts'
 import { token, verified } from '../kit/proof.ts'
-import { describeContent } from '../text/describe-forward.ts'
+import { describeContent, unreadable } from '../text/describe-forward.ts'
 
 /** Zalo accepts 2 000 characters. */
 const { render, textLimit } = defineDialect({ max: 1_900, unit: 'utf16' })
@@ -96,8 +96,11 @@ function parseUpdate(body: unknown): InboundEvent | undefined {
   const [key, chat] = [pickText(message, 'message_id'), pickText(message, 'chat', 'id')]
   const sender = parseSender(pick(message, 'from'))
   if (key === undefined || chat === undefined || !sender) return undefined
-  const text = renderText(pickText(update, 'event_name') ?? '', message)
+  const event = pickText(update, 'event_name') ?? ''
   const media = parsePhoto(message)
+  const text =
+    renderText(event, message) ||
+    (event.startsWith('message.') && event !== 'message.text.received' && !media.length ? unreadable : '')
   if (!text && !media.length) return undefined
   const isGroup = pickText(message, 'chat', 'chat_type') === 'GROUP'
   return { kind: 'message', key, address: { chat }, isGroup, sender, messageId: key, text, media, mentions: [] }
@@ -118,6 +121,5 @@ function parsePhoto(message: unknown): readonly MediaReference[] {
 
 function renderText(event: string, message: unknown): string {
   if (event === 'message.sticker.received') return describeContent('sticker')
-  if (event === 'message.unsupported.received') return describeContent('a message of a kind that cannot be read here')
   return pickText(message, 'text') ?? pickText(message, 'caption') ?? ''
 }

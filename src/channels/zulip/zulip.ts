@@ -17,6 +17,7 @@ import { defineApi, failedMedia, repeatable, resolveBy, sentOutcome } from '../k
 import { defineDialect } from '../kit/dialect.ts'
 import { pick, pickList, pickText } from '../kit/pick.ts'
 import { token, verified } from '../kit/proof.ts'
+import { describeForward } from '../text/describe-forward.ts'
 import { mimeOfName } from '../text/mime-of-name.ts'
 import { unescapedMarks } from '../text/markdown-marks.ts'
 
@@ -150,22 +151,28 @@ function parseMessage(body: unknown, ownEmail: string): InboundEvent | undefined
   const id = pickText(message, 'id')
   const person = pickText(message, 'sender_id')
   if (id === undefined || person === undefined || pickText(message, 'sender_email') === ownEmail) return undefined
-  const place = parsePlace(message, ownEmail, person)
-  const { quote, text } = parseQuote(pickText(message, 'content') ?? pickText(body, 'data') ?? '')
-  const { media, words } = parseUploads(text)
-  const shown = readMentions(words, pickText(body, 'bot_full_name'))
-  if (!shown && !media.length) return undefined
-  return {
-    kind: 'message',
-    key: id,
-    ...place,
-    sender: { id: person, name: pickText(message, 'sender_full_name') ?? person },
-    messageId: id,
-    text: shown,
-    media,
-    mentions: pickText(body, 'trigger') === 'mention' ? [ownEmail] : [],
-    ...(quote && { quote }),
-  }
+  const content = parseContent(body, pickText(message, 'content') ?? pickText(body, 'data') ?? '')
+  return (
+    content && {
+      kind: 'message',
+      key: id,
+      ...parsePlace(message, ownEmail, person),
+      sender: { id: person, name: pickText(message, 'sender_full_name') ?? person },
+      messageId: id,
+      mentions: pickText(body, 'trigger') === 'mention' ? [ownEmail] : [],
+      ...content,
+    }
+  )
+}
+
+/** A quote without words is a message that was passed on. */
+function parseContent(body: unknown, content: string) {
+  const { quote, text: written } = parseQuote(content)
+  const { media, words } = parseUploads(written)
+  const text = readMentions(words, pickText(body, 'bot_full_name'))
+  if (text || media.length) return { text, media, ...(quote && { quote }) }
+  const passed = quote && parseUploads(quote.text)
+  return passed && { text: describeForward(passed.words, quote.sender.name), media: passed.media }
 }
 
 function parsePlace(message: unknown, ownEmail: string, person: string) {

@@ -195,11 +195,11 @@ function companyOf(event: TextEvent) {
 }
 
 /**
- * The files of the message that a person of a group replies to. In a direct chat the session has them already, as it has
- * those of the bot.
+ * The files of the message that a person of a group replies to, or of one in another chat. In a direct chat the session has
+ * its files already, as it has those of the bot.
  */
 const quotedMedia = (event: TextEvent): readonly MediaReference[] =>
-  event.kind === 'message' && event.isGroup && !event.quote?.sender?.isBot
+  event.kind === 'message' && (event.isGroup || event.quote?.isOfOtherChat) && !event.quote?.sender?.isBot
     ? (event.quote?.media ?? []).map((one) => ({ ...one, isQuoted: true }))
     : []
 

@@ -15,7 +15,8 @@ import type { ReceivingBy } from './keep-socket.ts'
 import type { EventSocket } from './event-socket.ts'
 import type { ReceiverOwner } from './receiver.ts'
 import type { EventPuller } from './event-puller.ts'
-import type { PhoneCall } from './phone-call.ts'
+import type { CallIdentity } from '#channels/channel.ts'
+import type { CallOrder, PhoneCall } from './phone-call.ts'
 import type { UpdatePoller } from './update-poller.ts'
 
 type Receiver = GatewayPlace | EventSocket | UpdatePoller | EventPuller
@@ -60,6 +61,10 @@ export class ConnectionDO extends DurableObject<Env> {
   }
 
   // --- the object of a telephone call
+
+  async orderCall(call: CallIdentity & { readonly owner: ReceiverOwner }, order: CallOrder): Promise<void> {
+    await this.#logged(async () => (await this.#loadCall()).order(call, order))
+  }
 
   override async fetch(request: Request): Promise<Response> {
     return this.#logged(async () => (await this.#loadCall()).open(request))

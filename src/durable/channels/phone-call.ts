@@ -4,12 +4,14 @@
  */
 
 import { log } from '#agent/core/log.ts'
+import { allMarks } from '#agent/core/marks.ts'
 import { type Authority, systemAuthority } from '#agent/core/permission/authority.ts'
 import type { SessionEvent } from '#agent/core/event.ts'
 import { parseJson } from '#agent/core/parse-json.ts'
 import type { CallIdentity, InboundEvent } from '#channels/channel.ts'
 import { listPlatforms } from '#channels/channels.ts'
-import { parseFrame, renderToken } from '#channels/phone/relay-frames.ts'
+import { parseFrame, renderSpeech, renderToken } from '#channels/phone/relay-frames.ts'
+import { describeContent } from '#channels/text/describe-forward.ts'
 import { readEventData } from '#durable/platform/byte-stream.ts'
 import { clock } from '#durable/platform/clock.ts'
 import { newRunId } from '#durable/platform/ids.ts'
@@ -31,7 +33,23 @@ type Said = { readonly n: number; readonly text: string }
 /** The answer that is being spoken. `after`: the number of the last event that was spoken. */
 type Spoken = { readonly runId: string; readonly sessionId: string; readonly after: number }
 
+/** A call that the agent makes. `authority` may do what the session may that ordered it, and gets the report. */
+export type CallOrder = {
+  readonly sessionId: string
+  readonly authority: Authority
+  readonly brief: string
+  readonly opening: string
+}
+
+type OrderState = CallOrder & {
+  readonly isOpened?: true
+  /** What the person has said, with the runs that answered it. */
+  readonly said: readonly { readonly text: string; readonly runId?: string }[]
+}
+
 type StoredCall = Call & {
+  /** Until the report. */
+  readonly order?: OrderState
   /** How many things the caller has said. */
   readonly count: number
   readonly said?: Said
@@ -45,6 +63,11 @@ const digitPauseMs = 1_500
 const watchMs = 20_000
 /** The number of the caller is kept for as long as the call can go on. */
 const retentionMs = 4 * 3_600_000
+/** Nobody answers later. */
+const answerMs = 120_000
+/** The carrier opens a broken socket again within this time. */
+const reopenMs = 15_000
+const maxReported = 100
 /** The place in an answer is stored so often. */
 const storeMs = 1_000
 
@@ -55,11 +78,21 @@ export class PhoneCall {
   /** Frames take effect one after another. */
   #queue: Promise<void> = Promise.resolve()
   #following: AbortController | undefined
+  /** The end of what came of the answer, which may be the beginning of keys. */
+  #unspoken = ''
 
   constructor(ctx: DurableObjectState, env: Env) {
     this.#ctx = ctx
     this.#env = env
     this.#stored = ctx.storage.kv.get<StoredCall>(callKey)
+  }
+
+  /** The agent calls. The report comes also when nobody answers. */
+  async order(call: Call, order: CallOrder): Promise<void> {
+    this.#store({ ...(this.#stored ?? { count: 0 }), ...call, order: { ...order, said: [] } })
+    await this.#ctx.storage.setAlarm(clock.now() + answerMs)
+    // They may have answered at once.
+    if (this.#openSockets().length) this.#open()
   }
 
   /** A new socket of the same call takes the place of the one before. */
@@ -84,8 +117,9 @@ export class PhoneCall {
   /** The turn goes on. Its result is handed on when no other socket of the call comes. */
   async handleClose(socket: WebSocket): Promise<void> {
     closeQuietly(socket, 1000)
-    const isPending = this.#stored?.spoken ?? this.#stored?.said ?? this.#stored?.digits
-    await this.#ctx.storage.setAlarm(clock.now() + (isPending ? digitPauseMs : retentionMs))
+    const { order, spoken, said, digits } = this.#stored ?? {}
+    const waitMs = order ? reopenMs : (spoken ?? said ?? digits) ? digitPauseMs : retentionMs
+    await this.#ctx.storage.setAlarm(clock.now() + waitMs)
   }
 
   /** Digits are complete, or this object was interrupted. */
@@ -96,7 +130,8 @@ export class PhoneCall {
     if (call.digits) await this.#say(call.digits)
     else if (call.said) await this.#submit()
     if (this.#openSockets().length) return this.#follow()
-    if (this.#stored?.spoken) await this.#handOn(this.#stored.spoken)
+    if (this.#stored?.order) await this.#report(this.#stored.order)
+    else if (this.#stored?.spoken) await this.#handOn(this.#stored.spoken)
     await this.#forgetLater()
   }
 
@@ -114,7 +149,8 @@ export class PhoneCall {
     const frame = parseFrame(text)
     switch (frame.kind) {
       case 'setup':
-        if (frame.callSid !== call.callSid || frame.from !== call.from) return closeQuietly(socket, 1008)
+        if (frame.callSid !== call.callSid || frame.person !== call.from) return closeQuietly(socket, 1008)
+        this.#open()
         return this.#resume()
       case 'prompt':
         return this.#say(frame.text)
@@ -125,6 +161,14 @@ export class PhoneCall {
       case 'ignored':
         return this.#resume()
     }
+  }
+
+  /** Speaks the first words of a call that the agent made, once. */
+  #open(): void {
+    const { order } = this.#stored ?? {}
+    if (!order || order.isOpened) return
+    this.#update({ order: { ...order, isOpened: true } })
+    this.#send(order.opening, true)
   }
 
   /** Goes on where an interrupted object has stopped. */
@@ -163,7 +207,7 @@ export class PhoneCall {
       isGroup: false,
       sender: { id: person, name: person },
       messageId: `${callSid}:${said.n}`,
-      text: said.text,
+      text: this.#describeOrder(said) + said.text,
       media: [],
       mentions: [],
     }
@@ -173,8 +217,26 @@ export class PhoneCall {
     const runId = newRunId(sessionId, await hashParts([connection.id, event.key]))
     const run = await this.#session(sessionId).runs.get(this.#authority(), runId)
     const { said: _said, ...call } = this.#stored ?? this.#missing()
-    this.#store({ ...call, ...(run && { spoken: { runId, sessionId, after: -1 } }) })
+    const { order } = call
+    const line = { text: said.text, ...(run && { runId }) }
+    this.#store({
+      ...call,
+      ...(order && { order: { ...order, said: [...order.said, line].slice(-maxReported) } }),
+      ...(run && { spoken: { runId, sessionId, after: -1 } }),
+    })
     if (run) this.#stopFollowing()
+  }
+
+  /** Before the first answer, the agent learns why it has called. */
+  #describeOrder({ n }: Said): string {
+    const { order } = this.#stored ?? {}
+    if (!order || n !== 1) return ''
+    const notes = [
+      describeContent('You have called this person. Your task', order.brief),
+      describeContent('You have said', order.opening),
+      '[To press keys of the telephone, write for example (press 12#) in square brackets.]',
+    ]
+    return `${notes.join('\n')}\n`
   }
 
   /** Speaks the answer while it comes, in the background: the caller may interrupt it. */
@@ -190,6 +252,7 @@ export class PhoneCall {
   }
 
   #stopFollowing(): void {
+    this.#unspoken = ''
     this.#following?.abort()
     this.#following = undefined
   }
@@ -217,7 +280,7 @@ export class PhoneCall {
   #speakEvent(event: SessionEvent): boolean {
     switch (event.type) {
       case 'message.delta':
-        this.#send(event.delta, false)
+        this.#speakPart(event.delta, false)
         return false
       case 'approval.request':
       case 'question.request':
@@ -228,7 +291,7 @@ export class PhoneCall {
         return true
       case 'run.completed':
       case 'run.cancelled':
-        this.#send('', true)
+        this.#speakPart('', true)
         return true
       default:
         return false
@@ -243,6 +306,8 @@ export class PhoneCall {
 
   /** The turn ends, and the stored answer with what was heard of it. */
   async #interrupt(heard: string): Promise<void> {
+    // The greeting is no answer, and an answer of an earlier call stays as it is.
+    if (!this.#stored?.count) return
     const { spoken, lastRun } = this.#lastAnswer()
     this.#stopFollowing()
     if (spoken) {
@@ -272,6 +337,24 @@ export class PhoneCall {
     const text = run?.output ?? ''
     if (text && target && target.connection.channel.openRelay) await this.#notifyHome(runId, text)
     const { spoken: _spoken, ...call } = this.#stored ?? this.#missing()
+    this.#store(call)
+  }
+
+  /** Tells the session that ordered the call how it went. */
+  async #report({ said, sessionId, authority, isOpened, brief }: OrderState): Promise<void> {
+    const { from, callSid } = this.#stored ?? this.#missing()
+    const target = await this.#target()
+    const lines: string[] = []
+    for (const { text, runId } of said) {
+      const run =
+        target && runId ? await this.#session(target.sessionId).runs.wait(this.#authority(), runId) : undefined
+      lines.push(`They: ${text}`, ...(run?.output ? [`You: ${run.output}`] : []))
+    }
+    const end = lines.length > 0 ? lines.join('\n') : isOpened ? 'They said nothing.' : 'Nobody answered.'
+    const text = `Your call to ${from} has ended. ${describeContent('Its task', brief)}\n\n${end}`
+    const message = { key: `call:${callSid}`, source: 'process', text, startsTurn: true, marks: allMarks } as const
+    await this.#session(sessionId).injected.submit(authority, message)
+    const { order: _order, spoken: _spoken, ...call } = this.#stored ?? this.#missing()
     this.#store(call)
   }
 
@@ -315,6 +398,13 @@ export class PhoneCall {
   }
 
   #openSockets = (): readonly WebSocket[] => this.#ctx.getWebSockets().filter(({ readyState }) => readyState === 1)
+
+  /** Words of an answer, and keys of the telephone in it. */
+  #speakPart(text: string, last: boolean): void {
+    const { frames, rest } = renderSpeech(this.#unspoken + text, last)
+    this.#unspoken = rest
+    for (const socket of this.#openSockets()) for (const frame of frames) socket.send(frame)
+  }
 
   #send(text: string, last: boolean): void {
     const frame = renderToken(text, last)

@@ -40,10 +40,22 @@ export type MessageOutcome =
   | { readonly kind: 'sent' | 'sending'; readonly platform: string; readonly chat: string }
   | { readonly kind: 'failed'; readonly error: string }
 
+/** `brief`: what the agent has to do in the call. `opening`: its first words. `sessionId` gets the report. */
+export type OutgoingCall = {
+  readonly number: string
+  readonly brief: string
+  readonly opening: string
+  readonly sessionId: string
+}
+
+/** `number`: as the carrier has it. */
+export type CallOutcome = { readonly number: string } | { readonly error: string }
+
 export type Messages = {
   /** Those that the authority may know of. */
   readonly list: (authority: Authority) => Promise<readonly MessageTarget[]>
   readonly send: (authority: Authority, message: OutgoingMessage) => Promise<MessageOutcome>
+  readonly call: (authority: Authority, call: OutgoingCall) => Promise<CallOutcome>
 }
 
 export type PluginHost = {

@@ -1,4 +1,4 @@
-/** Sends messages and files to chats of the tenant, as the agent's own initiative. */
+/** Sends messages and files to chats of the tenant and calls its people, as the agent's own initiative. */
 
 import * as z from 'zod'
 import type { ExecutionBackend } from '#agent/core/backend.ts'
@@ -61,8 +61,43 @@ export default definePlugin({
         return send(given, { backend, messages, authority, key: `send ${sessionId} ${callId}` })
       },
     }),
+    createCallTool(messages),
   ],
 })
+
+const callInput = z.object({
+  number: z.string().max(40).describe('With the country code, like +15550002222.'),
+  brief: z
+    .string()
+    .trim()
+    .min(1)
+    .max(900)
+    .describe('What to find out or to tell in the call, with all facts it needs.'),
+  opening: z.string().trim().min(1).max(500).describe('The first words, which say who calls and why.'),
+})
+
+/** The brief is not known when a call rings twice, so that no call is repeated. */
+const createCallTool = (messages: Messages) =>
+  defineTool({
+    name: 'place_call',
+    toolset: 'send_message',
+    description:
+      'Call a person by telephone. You lead the call in a conversation of its own, by the brief. A report comes here when it has ended; do not wait for it.',
+    input: callInput,
+    needs: [],
+    effect: 'effect',
+    risk: () => 'send',
+    assess: ({ number, brief, opening }) => ({
+      ...assessByRisk('send', [number]),
+      rule: number,
+      summary: `${number}\n${opening}\n\n${brief}`,
+    }),
+    timeoutMs: () => 60_000,
+    run: async (given, { authority, sessionId }) => {
+      const called = await messages.call(authority, { ...given, sessionId })
+      return 'error' in called ? fail(called.error) : { success: true, status: 'calling', number: called.number }
+    },
+  })
 
 type Sending = {
   readonly backend: ExecutionBackend

@@ -56,7 +56,7 @@ describe('the text of a message of Discord', () => {
 
   it('quotes a forwarded message', () => {
     const referenced_message = { id: '3', author, content: '', ...snapshot({ content: 'words' }) }
-    expect(parse({ content: 'and this?', referenced_message })?.quote).toMatchObject({ text: 'words' })
+    expect(parse({ content: 'and this?', referenced_message })?.quote).toMatchObject({ text: '[Forwarded:]\nwords' })
   })
 
   it('is missing without any content', () => {

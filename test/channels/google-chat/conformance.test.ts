@@ -143,7 +143,6 @@ testChannel(() => {
     samples,
     ignored: [
       { name: 'an unknown event', body: eventOf({ type: 'WIDGET_UPDATED' }) },
-      { name: 'a message without content', body: messageOf({ text: '' }) },
       { name: 'a press without data', body: eventOf({ type: 'CARD_CLICKED', message: messageIn(direct) }) },
     ],
     encodeMessages: ([message]) =>

@@ -10,7 +10,7 @@ describe('frames', () => {
   it.each([
     [
       { type: 'setup', callSid: 'CA1', from: '+1' },
-      { kind: 'setup', callSid: 'CA1', from: '+1' },
+      { kind: 'setup', callSid: 'CA1', person: '+1' },
     ],
     [
       { type: 'prompt', voicePrompt: ' hi ', last: true },

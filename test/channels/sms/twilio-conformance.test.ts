@@ -99,7 +99,6 @@ for (const { channel, prefix, from } of platforms) {
       ignored: [
         { name: 'a receipt', body: formOf({ ...base, MessageStatus: 'delivered' }) },
         { name: 'a message of another channel', body: sampleOf({ Body: 'x', From: `messenger:${chat}` }) },
-        { name: 'a message without content', body: sampleOf({}) },
       ],
       encodeMessages: ([message]) =>
         sampleOf({

@@ -86,7 +86,7 @@ describe('the text of a message of WhatsApp', () => {
     expect(parse(fields)?.text).toBe(expected)
   })
 
-  it.each([['reaction'], ['system'], ['new']])('is missing for the type %s, which nobody has written', (type) => {
+  it.each([['reaction'], ['system']])('is missing for the type %s, which nobody has written', (type) => {
     expect(parse({ type })).toBe(undefined)
   })
 

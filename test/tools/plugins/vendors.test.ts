@@ -34,7 +34,11 @@ const host: PluginHost = {
     const response = await fetch(address, { method, headers, signal, ...(body !== undefined && { body }) })
     return { status: response.status, text: await response.text() }
   },
-  messages: { list: async () => [], send: async () => ({ kind: 'failed', error: 'none' }) },
+  messages: {
+    list: async () => [],
+    call: async () => ({ error: 'none' }),
+    send: async () => ({ kind: 'failed', error: 'none' }),
+  },
 }
 
 const toolsOf = (tools: readonly Tool[]) => (name: string) => {

@@ -30,8 +30,9 @@ async function createPhone(replies: readonly Reply[], settings: object = {}) {
   const sign = async (url: string) => ({
     'x-twilio-signature': encodeBase64Bytes(await computeHmac('SHA-1', twilio.token, new TextEncoder().encode(url))),
   })
-  const ring = async (callSid: string, from = caller) => {
-    const form = new TextEncoder().encode(new URLSearchParams({ CallSid: callSid, From: from }).toString())
+  const ring = async (callSid: string, from = caller, more: object = {}) => {
+    const fields = { CallSid: callSid, From: from, ...more }
+    const form = new TextEncoder().encode(new URLSearchParams(fields).toString())
     const headers = await signTwilioForm(webhookUrl, form, twilio.token)
     const answer = await request('POST', `/webhooks/phone/${id}`, { key: null, body: form, headers })
     const text = await answer.text()
@@ -39,26 +40,32 @@ async function createPhone(replies: readonly Reply[], settings: object = {}) {
   }
   const shake = async (url: string, headers: Readonly<Record<string, string>>) =>
     SELF.fetch(url.replace(/^wss/, 'https'), { headers: { upgrade: 'websocket', ...headers } })
-  const dial = async (callSid: string) => {
-    const { url } = await ring(callSid)
+  const dial = async (callSid: string, more: object = {}) => {
+    const { url } = await ring(callSid, caller, more)
     const { webSocket } = await shake(url, await sign(url))
     if (!webSocket) throw new Error('There is no socket.')
-    return converse(webSocket, callSid)
+    return converse(webSocket, callSid, more)
   }
   const messages = async () => {
     const [session] = (await call<{ data: { id: string }[] }>('GET', '/api/sessions', { key })).body.data
     const path = `/api/sessions/${session?.id}/messages`
     return (await call<{ data: { role: string; content: unknown }[] }>('GET', path, { key })).body.data
   }
-  return { key, id, tenant, ring, shake, sign, dial, scripted, messages }
+  return { key, id, tenant, twilio, ring, shake, sign, dial, scripted, messages }
 }
 
-function converse(socket: WebSocket, callSid: string) {
+/** `isOurs`: the agent has called. */
+function converse(
+  socket: WebSocket,
+  callSid: string,
+  { Direction: direction = 'inbound' }: { readonly Direction?: string },
+) {
   const frames: Frame[] = []
   socket.addEventListener('message', ({ data }) => void frames.push(JSON.parse(String(data)) as Frame))
   socket.accept()
   const send = (frame: object) => socket.send(JSON.stringify(frame))
-  send({ type: 'setup', callSid, from: caller, to: '+15550001111', direction: 'inbound' })
+  const [from, to] = direction === 'inbound' ? [caller, '+15550001111'] : ['+15550001111', caller]
+  send({ type: 'setup', callSid, from, to, direction })
   const spoken = () => frames.flatMap(({ token = '' }) => token).join('')
   return {
     frames,
@@ -141,6 +148,18 @@ describe('a call', () => {
     expect(JSON.stringify(await messages())).not.toContain('Four')
   })
 
+  it('an interrupted greeting cuts no answer of an earlier call', async () => {
+    const { dial, messages } = await createPhone([says('One two three.'), says('Fine.')], { greeting: 'Hello' })
+    const first = await dial('CA22')
+    first.say('Count')
+    await until(() => isOver(first))
+    const second = await dial('CA23')
+    second.send({ type: 'interrupt', utteranceUntilInterrupt: '' })
+    second.say('Again')
+    await until(() => isOver(second))
+    expect(JSON.stringify(await messages())).toContain('One two three.')
+  })
+
   it('asks before a call of a tool, and a key decides', async () => {
     const run = calls({ name: 'terminal', input: { command: 'echo x' } })
     const { dial, key } = await createPhone([run, says('It ran.')])
@@ -169,4 +188,85 @@ describe('a call', () => {
     expect(JSON.stringify(chat.scripted.requests[1]?.messages)).toContain('I like apples')
     await until(() => chat.api.messageTexts.includes('Apples.'))
   })
+})
+
+describe('a call that the agent makes', () => {
+  const order = { number: '+1 555 000 2222', brief: 'Ask whether tea is left.', opening: 'Hello, it is me.' }
+
+  /** Runs a turn that calls, in a session whose model has its own replies. */
+  async function orderCall(phone: Awaited<ReturnType<typeof createPhone>>, input: object, approvals: object) {
+    const { key } = phone
+    await call('PATCH', '/api/settings', { key, body: { plugins: { enabled: ['send_message'] }, approvals } })
+    const ordering = model([calls({ name: 'place_call', input }), says('I call them.'), says('There is tea.')])
+    const made = await call<{ id: string }>('POST', '/api/sessions', { key, body: { model: ordering.id } })
+    const chat = `/api/sessions/${made.body.id}/chat`
+    const answer = await call<{ run_id: string }>('POST', chat, { key, body: { input: 'Ask about tea' } })
+    return { ordering, session: made.body.id, answer }
+  }
+
+  const placedIn = ({ twilio }: Awaited<ReturnType<typeof createPhone>>) => twilio.api.callsTo(/Calls\.json/)
+
+  it('follows its brief, presses keys, and reports when it has ended', async () => {
+    const phone = await createPhone([says('Is there *tea*? [press 1#] Thanks.')], { greeting: 'Not this.' })
+    const { ordering } = await orderCall(phone, order, { mode: 'off' })
+    const [placed] = placedIn(phone)
+    expect(placed?.body).toMatchObject({
+      To: caller,
+      From: '+15550001111',
+      Url: expect.stringContaining('/webhooks/phone/'),
+    })
+    const outbound = { Direction: 'outbound-api', From: '+15550001111', To: caller }
+    const talk = await phone.dial(placedSid(phone), outbound)
+    await until(() => talk.spoken().includes('Hello, it is me.'))
+    talk.say('Who is it?')
+    await until(() => talk.spoken().includes('Thanks.'))
+    expect(talk.frames).toContainEqual({ type: 'sendDigits', digits: '1#' })
+    expect(talk.spoken()).not.toContain('press')
+    expect(JSON.stringify(phone.scripted.requests[0]?.messages)).toMatch(
+      /Your task: Ask whether tea is left\..*Who is it\?/,
+    )
+    await until(() => isOver(talk))
+    talk.socket.close(1000)
+    const stub = callOf(phone, placedSid(phone))
+    await until(() => runInDurableObject(stub, (_object, { storage }) => storage.getAlarm()))
+    await runDurableObjectAlarm(stub)
+    await until(() => ordering.requests.length === 3)
+    const report = JSON.stringify(ordering.requests[2]?.messages)
+    expect(report).toMatch(/Your call to \+15550002222 has ended.*They: Who is it\?.*You: Is there \*tea\*\?/)
+    expect(await runDurableObjectAlarm(stub)).toBe(true)
+    expect(ordering.requests).toHaveLength(3)
+  })
+
+  it('reports when nobody answers', async () => {
+    const phone = await createPhone([])
+    const { ordering } = await orderCall(phone, order, { mode: 'off' })
+    await runDurableObjectAlarm(callOf(phone, placedSid(phone)))
+    await until(() => ordering.requests.length === 3)
+    expect(JSON.stringify(ordering.requests[2]?.messages)).toContain('Nobody answered.')
+  })
+
+  it('is made only after an approval, and only to listed numbers that the carrier accepts', async () => {
+    const phone = await createPhone([], { allow_users: [caller, '+15550002220'] })
+    const asking = orderCall(phone, order, { mode: 'manual' })
+    const pending = async () =>
+      (await call<{ data: { id: string; tool: string }[] }>('GET', '/api/approvals', { key: phone.key })).body.data
+    await until(async () => (await pending()).length > 0)
+    const [request] = await pending()
+    expect([request?.tool, placedIn(phone).length]).toEqual(['place_call', 0])
+    await call('POST', `/api/approvals/${request?.id}`, { key: phone.key, body: { decision: 'once' } })
+    await asking
+    expect(placedIn(phone)).toHaveLength(1)
+    for (const [number, reason] of [
+      ['+15550009999', 'in allow_users of no telephone channel'],
+      ['+15550002220', 'The phone number is not valid.'],
+    ]) {
+      const { ordering } = await orderCall(phone, { ...order, number }, { mode: 'off' })
+      expect(JSON.stringify(ordering.requests[1]?.messages)).toContain(reason)
+    }
+  })
+
+  const placedSid = ({ twilio }: Awaited<ReturnType<typeof createPhone>>): string => `CAplaced-${twilio.sid}-1`
+
+  const callOf = ({ tenant, id }: Awaited<ReturnType<typeof createPhone>>, callSid: string) =>
+    bindings.CONNECTION!.getByName(`t/${tenant}/p/${id}/${callSid}`)
 })

@@ -55,6 +55,8 @@ function createHost(env: Env, tenantId: string, settings: () => Settings): Plugi
     messages: {
       list: (authority) => listTargets(env, tenantId, authority),
       send: (authority, message) => sendMessage(env, { tenantId, authority }, message),
+      call: async (authority, call) =>
+        (await import('../channels/place-call.ts')).placeCall({ env, tenantId, authority }, call),
     },
   }
 }
