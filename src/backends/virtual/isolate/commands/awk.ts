@@ -128,16 +128,24 @@ function complete(program: string, operands: readonly string[]) {
   }
 }
 
+/** The arguments, and the index of the program. */
+async function prepare(
+  given: string[],
+  context: CommandContext,
+): Promise<readonly [args: readonly string[], at: number]> {
+  const whole = await withProgram(given, context)
+  const at = whole.findIndex((arg, i) => !arg.startsWith('-') && !/^-[vF]$/.test(whole[i - 1] ?? ''))
+  if (at < 0) return [whole, at]
+  const { rules, kept } = liftSpecialNames(whole, at)
+  return [[...kept, rules + (whole[at] ?? ''), ...whole.slice(at + 1)], kept.length]
+}
+
 async function run(originalArgs: string[], context: CommandContext): Promise<ExecResult> {
-  const whole = await withProgram(originalArgs, context)
-  const place = whole.findIndex((arg, i) => !arg.startsWith('-') && !/^-[vF]$/.test(whole[i - 1] ?? ''))
-  const { rules, kept } = liftSpecialNames(whole, place)
-  const given = place < 0 ? whole : [...kept, rules + (whole[place] ?? ''), ...whole.slice(place + 1)]
-  const at = place < 0 ? -1 : kept.length
+  const [given, at] = await prepare(originalArgs, context)
   if (otherSeparator.test(withoutStrings(given[at] ?? '')))
     return errorResult('awk', 'RS can only be a newline here: change the separators with tr or sed first', 2)
   const completed = complete(given[at] ?? '', at < 0 ? [] : given.slice(at + 1))
-  const args = at < 0 ? given : [...given.slice(0, at), completed.program, ...completed.operands]
+  const args = at < 0 ? [...given] : [...given.slice(0, at), completed.program, ...completed.operands]
   const { program, commands, files } = withoutPipes(args[at] ?? '')
   if (commands.length === 0 || !context.exec) return originalCommand(context)(args)
   let result = await originalCommand(context)([...args.slice(0, at), program, ...args.slice(at + 1)])

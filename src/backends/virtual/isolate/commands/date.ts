@@ -56,15 +56,17 @@ function parseStart(text: string): Date | undefined {
   return iso ? new Date(`${iso[1]}T${iso[2] ?? '00:00:00'}Z`) : undefined
 }
 
+/** Forms that just-bash reads as another date, or not at all. */
+const isOwnForm = (text: string): boolean =>
+  /^\d{8}(?!\d)/.test(text) || halfDayPattern.test(text) || namedDays[text.toLowerCase()] !== undefined
+
 /** Parses a date with offsets. Undefined when there are none, or the rest is not a date. */
 function parseDate(text: string): Date | undefined {
   const steps = [...text.matchAll(offsetPattern)]
   const rest = text.replace(offsetPattern, ' ').trim()
   const weekday = parseWeekday(rest)
   let date = weekday ?? parseStart(rest)
-  const isOwn = /^\d{8}(?!\d)/.test(rest) || halfDayPattern.test(rest)
-  const isPlain = steps.length === 0 && !weekday && !isOwn && namedDays[rest.toLowerCase()] === undefined
-  if (!date || isPlain) return undefined
+  if (!date || (steps.length === 0 && !weekday && !isOwnForm(rest))) return undefined
   for (const [, sign, amount = '', unit = '', ago] of steps) {
     const count = namedCounts[amount.toLowerCase()] ?? Number(amount)
     date = addOffset(date, count * (sign === '-' ? -1 : 1) * (ago ? -1 : 1), unit.toLowerCase())

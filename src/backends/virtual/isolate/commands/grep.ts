@@ -35,7 +35,9 @@ function compile(source: string, flags: ReadonlySet<string>): RegExp {
 }
 
 /** With -o the engine of just-bash fails at a pattern that matches nothing at the end of a line. */
-function mayBeEmpty(source: string, flags: ReadonlySet<string>): boolean {
+function needsOwnSearch(source: string, flags: ReadonlySet<string>): boolean {
+  if (backtrackingSyntax.test(source)) return true
+  if (!flags.has('o')) return false
   try {
     return compile(source, flags).test('')
   } catch {
@@ -83,8 +85,7 @@ async function grepWithBacktracking(context: CommandContext, args: readonly stri
   const [source = '', names] = values.has('e') ? [values.get('e'), rest] : [rest[0], rest.slice(1)]
   const isSupported =
     [...flags].every((flag) => supportedFlags.has(flag)) && [...values.keys()].every((name) => /^[em]$/.test(name))
-  if (!isSupported || !(backtrackingSyntax.test(source) || (flags.has('o') && mayBeEmpty(source, flags))))
-    return undefined
+  if (!isSupported || !needsOwnSearch(source, flags)) return undefined
   const options = {
     pattern: compile(source, flags),
     flags,
