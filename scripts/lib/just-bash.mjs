@@ -56,6 +56,23 @@ function expandInArithmetic(source) {
     .replace(text, () => `case"ArithCommandSubst":return ${value(otherContext, otherNode)};`)
 }
 
+// %g cut zeros off the exponent (1e+20 became 1e+2) and wrote 0.00001 without one; awk wrote one digit of the exponent.
+function keepExponents(source) {
+  const cut = /([\w$])\.includes\("\."\)&&\(\1=\1\.replace\(\/\\\.\?0\+\$\/,""\)\.replace\(\/\\\.\?0\+e\/,"e"\)\),/g
+  const general = /(\|\|\()([\w$])=\2\.replace\(\/\\\.\?0\+\$\/,""\),\2=\2\.replace\(\/\\\.\?0\+e\/,"e"\)\)/g
+  const scientific = /let ([\w$])=([\w$])\.toExponential\(([\w$])\);/g
+  const rounded = /(==="g"\?\([\w$]=)([\w$])\.toPrecision\(([\w$])\|\|1\),/
+  for (const pattern of [cut, general, scientific, rounded]) found(source, pattern, keepExponents.name)
+  const digits = '.replace(/e([+-])(\\d)$/,"e$10$2")'
+  const trim = (text) =>
+    `${text}.includes("e")?${text}.replace(/\\.?0+e/,"e")${digits}:${text}.includes(".")?${text}.replace(/\\.?0+$/,""):${text}`
+  return source
+    .replace(cut, (_, text) => `${text}=${trim(text)},`)
+    .replace(general, (_, open, text) => `${open}${text}=${trim(text)})`)
+    .replace(rounded, '$1(Math.abs($2)<1e-4&&$2!==0?$2.toExponential(Math.max($3,1)-1):$2.toPrecision($3||1)),')
+    .replace(scientific, (_, text, number, places) => `let ${text}=${number}.toExponential(${places})${digits};`)
+}
+
 // Strings in @csv are always quoted.
 function quoteCsv(source) {
   const sparing =
@@ -210,6 +227,7 @@ const amendments = [
   reportFinalState,
   keepAbortedOutput,
   expandInArithmetic,
+  keepExponents,
   quoteCsv,
   reportStatements,
   yieldToEventLoop,

@@ -13,7 +13,7 @@ import { requireAccess, requireUnlimitedRole } from './access.ts'
 import { authenticate, requireScope } from './auth.ts'
 import type { ErrorKind } from './openapi/error-responses.ts'
 import type { PathParam } from './openapi/path-params.ts'
-import { validate, parseJson, readText } from './input/body.ts'
+import { halfEscape, parseJson, readText, requireWholeText, validate } from './input/body.ts'
 import type { RequestHeader } from './headers.ts'
 import { requireRequestAdmission } from './limits.ts'
 
@@ -104,9 +104,9 @@ export function route<Query extends z.ZodType = typeof noQuery, Body extends z.Z
         await requireRequestAdmission(web.env, tenant, authority)
         const query = (definition.query ? validate(definition.query, web.req.query(), 'query') : {}) as z.infer<Query>
         const bodyText = definition.body ? await readText(web.req.raw) : ''
-        const body = (
-          definition.body ? validate(definition.body, bodyText.trim() ? parseJson(bodyText) : {}) : undefined
-        ) as z.infer<Body>
+        const given = definition.body && bodyText.trim() ? parseJson(bodyText) : {}
+        if (path.startsWith('/api/') && halfEscape.test(bodyText)) requireWholeText(given)
+        const body = (definition.body ? validate(definition.body, given) : undefined) as z.infer<Body>
         const param = (name: string) => web.req.param(name) ?? ''
         return handle({ web, env: web.env, authority, tenant, query, body, bodyText, param })
       }

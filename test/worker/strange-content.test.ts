@@ -77,6 +77,35 @@ describe('strange text', () => {
     }
   })
 
+  it('with half a character is refused where it would be stored as other characters', async () => {
+    const session = await call<{ id: string }>('POST', '/api/sessions', { key, body: {} })
+    const half = 'a\ud800b'
+    const job = { name: 'a', schedule: '0 9 * * *', prompt: 'a' }
+    const doors: readonly (readonly [method: string, path: string, body: object, param: string])[] = [
+      ['POST', '/api/projects', { name: half }, 'name'],
+      ['POST', '/api/projects', { name: 'a', instructions: half }, 'instructions'],
+      ['POST', '/api/keys', { name: half, scopes: ['read'] }, 'name'],
+      ['POST', '/api/jobs', { ...job, name: half }, 'name'],
+      ['POST', '/api/jobs', { ...job, prompt: half }, 'prompt'],
+      ['POST', '/api/skills', { name: 'half', content: `---\nname: half\ndescription: ${half}\n---\nText` }, 'content'],
+      ['PATCH', `/api/sessions/${session.body.id}`, { title: half }, 'title'],
+      ['POST', `/api/sessions/${session.body.id}/fork`, { title: half }, 'title'],
+      ['PATCH', '/api/settings', { toolsets: { enabled: [half] } }, 'toolsets'],
+    ]
+    for (const [method, path, body, param] of doors) {
+      // JSON.stringify escapes the half as \\ud800.
+      const refused = await call<{ error: { param: string } }>(method, path, { key, body })
+      expect([path, refused.status, refused.body.error.param]).toEqual([path, 400, param])
+    }
+    const imported = await call<{ id: string; title: string }>('POST', '/api/sessions/import', {
+      key,
+      body: { session: { title: half }, messages: [{ role: 'user', content: half }] },
+    })
+    expect([imported.status, imported.body.title]).toEqual([201, 'a\uFFFDb'])
+    const whole = await call('PATCH', `/api/sessions/${session.body.id}`, { key, body: { title: 'a\ud83e\udd94b' } })
+    expect([whole.status, whole.body]).toMatchObject([200, { title: 'a🦔b' }])
+  })
+
   it('with half a character keeps the rest', async () => {
     const scripted = model(() => says('ok'))
     const body = `{"model":${JSON.stringify(scripted.id)},"messages":[{"role":"user","content":"a\\ud800b half"}]}`

@@ -1,12 +1,11 @@
 /** Finds the rows of the full-text tables that match a query, with their sessions and pages. */
 
-import { classifySource, hiddenSources } from '#agent/memory/session-source.ts'
-import { dayNumber } from '../append-pages.ts'
+import { hiddenSources } from '#agent/memory/session-source.ts'
 import type { TenantDb } from '../tenant-db.ts'
-import { weekMs, weekNumber } from '../index-text.ts'
+import { weekNumber } from '../index-text.ts'
 import { keysPerSession } from '../page-row.ts'
 import type { Period, WeekRange } from './period.ts'
-import { type Query, renderPiecesMatch, renderWordsMatch, type SearchScope } from './search-query.ts'
+import { type Query, renderPiecesMatch, renderWordsMatch, type SearchScope, type WordsScope } from './search-query.ts'
 import type { Within } from './session-scope.ts'
 
 export type MatchRow = {
@@ -65,17 +64,12 @@ const selectMatches = (table: SearchTable, direction: Direction, match: string, 
 type SearchTable = 'words' | 'pieces'
 type Direction = 'ASC' | 'DESC'
 
-/** Matches of two expressions, one after the other. SQLite runs the second part only when the first does not fill the limit. */
+/** Matches of several expressions, one after the other. SQLite runs a part only when those before it do not fill the limit. */
 const selectInOrder = (table: SearchTable, count: number, within: Within) =>
-  `${['?2', '?4']
+  `${['?2', '?4', '?5']
     .slice(0, count)
     .map((match) => `SELECT * FROM (${selectMatches(table, 'DESC', match, within)})`)
     .join(' UNION ALL ')} LIMIT ?3`
-
-/** Selects them with a word about the tenant: whether one of its sessions was active since a day. */
-const selectLatest = (count: number, within: Within) =>
-  `SELECT *, EXISTS (SELECT 1 FROM session WHERE tenant_id = ?1 AND active_day >= ?${count + 3}) AS is_active
-  FROM (${selectInOrder('words', count, within)})`
 
 /** A phrase without words, which no row has. */
 const noMatch = '""'
@@ -124,44 +118,18 @@ export async function findLatest(
   limit: number,
   { sort, now, within, weeks }: Reach & { readonly sort: 'newest' | 'oldest' | undefined },
 ): Promise<readonly MatchRow[]> {
-  const render = (sources: SearchScope, inWeeks: WeekRange | undefined) =>
-    renderWordsMatch(query, query.terms, tenantId, { sources, weeks: inWeeks })
+  const render = (sources: SearchScope, scope: Omit<WordsScope, 'sources'> = { weeks }) =>
+    renderWordsMatch(query, query.terms, tenantId, { sources, ...scope })
   const sources = sort === undefined ? 'interactive' : 'visible'
-  const match = render(sources, weeks)
+  const match = render(sources)
   if (match === undefined) return []
   if (sort === 'oldest') return read<MatchRow>(selectMatches('words', 'ASC', '?2', within), match, limit)
-  const scheduled = sort === undefined ? render('scheduled', weeks) : undefined
-  const others = scheduled === undefined ? [] : [scheduled]
-  const since = (weekNumber(now) + 2 - recentWeeks) * weekMs
-  const sql = selectLatest(1 + others.length, within)
-  const rows = await read<LatestRow>(sql, match, limit, ...others, dayNumber(since))
   const lastWeeks = Array.from({ length: recentWeeks }, (_, i) => Math.max(0, weekNumber(now) + 1 - i))
-  const recent = weeks ? undefined : render(sources, lastWeeks)
-  if (recent === undefined || rows.length < limit || !mayHaveRecentBelow(rows, sort)) return rows
-  return addRecent(rows, since, (low, missing) => {
-    const isLower: Within = (key) => `AND ${key} < ${low} ${within(key)}`
-    return read<MatchRow>(selectMatches('words', 'DESC', '?2', isLower), recent, missing)
-  })
+  const latest = weeks ? [match] : [render(sources, { weeks: lastWeeks }), render(sources, { notWeeks: lastWeeks })]
+  const matches = [...latest, sort === undefined ? render('scheduled') : undefined].filter((one) => one !== undefined)
+  const [first = match, ...others] = matches
+  return read<MatchRow>(selectInOrder('words', matches.length, within), first, limit, ...others)
 }
-
-/** Puts recent rows with lower keys before the old ones. The number of rows stays. */
-async function addRecent(
-  rows: readonly MatchRow[],
-  since: number,
-  readLower: (low: number, missing: number) => Promise<readonly MatchRow[]>,
-): Promise<readonly MatchRow[]> {
-  const isRecent = ({ key, at, updated_at }: MatchRow) => (key % keysPerSession === 0 ? updated_at : (at ?? 0)) >= since
-  const old = rows.filter((row) => !isRecent(row))
-  if (!old.length) return rows
-  const low = Math.min(...rows.map(({ key }) => key))
-  return [...rows.filter(isRecent), ...(await readLower(low, old.length)), ...old].slice(0, rows.length)
-}
-
-type LatestRow = MatchRow & { readonly is_active: number }
-
-/** Whether a recent row may have a lower key than these. With runs of jobs among them, all others are there. */
-const mayHaveRecentBelow = (rows: readonly LatestRow[], sort: 'newest' | undefined): boolean =>
-  rows[0]?.is_active === 1 && (sort === 'newest' || rows.every(({ source }) => classifySource(source) !== 'scheduled'))
 
 /**
  * Finds the rows with the largest sum of rarities of the terms, and of the terms in their session. Runs of jobs fill up what

@@ -229,7 +229,12 @@ function splitSpaced(part: string, dropped: Dropped, isFirst: boolean): readonly
 
 /** The sessions that a search looks at: without hidden ones, and of those all, or one class. */
 export type SearchScope = 'visible' | 'interactive' | 'scheduled'
-export type WordsScope = { readonly sources: SearchScope; readonly weeks?: WeekRange | undefined }
+export type WordsScope = {
+  readonly sources: SearchScope
+  readonly weeks?: WeekRange | undefined
+  /** Weeks that are left out. */
+  readonly notWeeks?: WeekRange | undefined
+}
 
 const isWord = ({ text }: Term): boolean => letterPattern.test(text)
 
@@ -243,7 +248,7 @@ export function renderWordsMatch(
   { required, excluded }: Query,
   terms: readonly Term[],
   tenantId: string,
-  { sources, weeks }: WordsScope,
+  { sources, weeks, notWeeks }: WordsScope,
 ): string | undefined {
   const any = terms.filter(isWord).map(renderWord)
   if (any.length === 0) return undefined
@@ -258,7 +263,7 @@ export function renderWordsMatch(
     `tenant:"${tenantWord(tenantId)}"`,
     `text:(${text})`,
   ]
-  return limitSources(allMatches.join(' AND '), sources, isOfClass)
+  return limitSources(allMatches.join(' AND '), sources, isOfClass, notWeeks && renderWeeks(tenantId, notWeeks))
 }
 
 const renderWeeks = (tenantId: string, weeks: WeekRange): string => {
@@ -268,10 +273,16 @@ const renderWeeks = (tenantId: string, weeks: WeekRange): string => {
   return `week:(${words.join(' OR ')})`
 }
 
-function limitSources(match: string, sources: SearchScope, isOfClass: (name: OtherClass) => string): string {
-  if (sources === 'scheduled') return `${match} AND ${isOfClass('scheduled')}`
-  if (sources === 'visible') return `(${match}) NOT ${isOfClass('hidden')}`
-  return `(${match}) NOT (${isOfClass('hidden')} OR ${isOfClass('scheduled')})`
+function limitSources(
+  match: string,
+  sources: SearchScope,
+  isOfClass: (name: OtherClass) => string,
+  without?: string,
+): string {
+  const others = { scheduled: [], visible: ['hidden'], interactive: ['hidden', 'scheduled'] } as const
+  const none = [...others[sources].map(isOfClass), ...(without === undefined ? [] : [without])]
+  const wanted = sources === 'scheduled' ? `${match} AND ${isOfClass('scheduled')}` : match
+  return none.length ? `(${wanted}) NOT (${none.join(' OR ')})` : wanted
 }
 
 /** Renders the expression for rows of the table `pieces` with any of the terms. It skips terms shorter than a trigram. */

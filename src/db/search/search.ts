@@ -119,7 +119,7 @@ async function searchIn(
   const near = similar ? await readNear(tenantDb, await similar, { filter: query.filter, within }) : []
   const hits = takeFirstOfPages(near.length ? putScheduledLast(fuseByRank<PageHit>([ranked, near])) : ranked)
   const hasMore = limit < maxHits && (found.rows.length >= wanted || hits.length > limit)
-  return { hits: hits.slice(0, limit), hasMore }
+  return { hits: hits.slice(0, limit).map(({ render }) => render()), hasMore }
 }
 
 /** A query of filters alone lists the sessions that they name, with what was said last in each. */
@@ -139,8 +139,8 @@ async function listFiltered(
     const said = entries.filter((entry) => isWanted(entry, filter) && getSearchableText(entry) !== '')
     const last = said.findLast(({ message }) => message.role !== 'tool') ?? said.at(-1)
     if (!last) continue
-    const hit = buildHit(row, last, renderSnippet(normalizeText(getSearchableText(last)), []))
-    if (isInTime({ hit }, filter)) hits.push(hit)
+    if (isInTime({ at: timeOf(row, last) }, filter))
+      hits.push(renderHit(row, last, renderSnippet(normalizeText(getSearchableText(last)), [])))
   }
   return { hits, hasMore: rows.length === limit && limit < maxHits }
 }
@@ -158,13 +158,13 @@ function sortCandidates(
     return putScheduledLast(ranked)
   }
   const direction = sort === 'newest' ? -1 : 1
-  return candidates.toSorted((a, b) => direction * (Date.parse(a.hit.at) - Date.parse(b.hit.at)))
+  return candidates.toSorted((a, b) => direction * (a.at - b.at))
 }
 
-type PageHit = Pick<PageCandidate, 'hit' | 'page'>
+type PageHit = LazyHit & Pick<PageCandidate, 'page'>
 
 function putScheduledLast<Item extends PageHit>(items: readonly Item[]): readonly Item[] {
-  const isScheduled = ({ hit }: Item) => classifySource(hit.source) === 'scheduled'
+  const isScheduled = ({ source }: Item) => classifySource(source) === 'scheduled'
   return [...items.filter((item) => !isScheduled(item)), ...items.filter(isScheduled)]
 }
 
@@ -176,13 +176,13 @@ async function readNear(
 ): Promise<readonly PageHit[]> {
   const messages = await readSimilar(tenantDb, found, { within, isWanted: (entry) => isWanted(entry, filter) })
   return messages
-    .map(({ row, entry, snippet }) => ({ page: row.key, hit: buildHit(row, entry, snippet) }))
+    .map(({ row, entry, snippet }) => ({ page: row.key, ...deferHit(row, entry, () => snippet) }))
     .filter((item) => isInTime(item, filter))
 }
 
-function takeFirstOfPages(candidates: readonly PageHit[]): readonly HistoryHit[] {
-  const hits = new Map<number, HistoryHit>()
-  for (const { page, hit } of candidates) if (!hits.has(page)) hits.set(page, hit)
+function takeFirstOfPages(candidates: readonly PageHit[]): readonly LazyHit[] {
+  const hits = new Map<number, LazyHit>()
+  for (const candidate of candidates) if (!hits.has(candidate.page)) hits.set(candidate.page, candidate)
   return [...hits.values()]
 }
 
@@ -222,8 +222,7 @@ async function readCandidates(
 type Built = Omit<Candidate, 'coverage'>
 
 /** Weeks are whole, so the first and the last one have rows of other days. */
-const isInTime = ({ hit }: Pick<Built, 'hit'>, { from = 0, to = Infinity }: Period): boolean =>
-  Date.parse(hit.at) >= from && Date.parse(hit.at) < to
+const isInTime = ({ at }: Pick<Built, 'at'>, { from = 0, to = Infinity }: Period): boolean => at >= from && at < to
 
 /** How much a result of a tool counts beside what was said. */
 const toolShare = 0.5
@@ -256,7 +255,7 @@ function buildMessageCandidate(
       : { strictness, count }
   })
   return {
-    hit: buildHit(row, best?.entry, best ? renderSnippet(best.text, best.ranges) : ''),
+    ...deferHit(row, best?.entry, () => (best ? renderSnippet(best.text, best.ranges) : '')),
     kind: best?.isTool ? 'tool' : 'message',
     terms,
     length: matches.reduce((sum, match) => sum + match.text.length * share(match), 0),
@@ -274,11 +273,22 @@ function buildTitleCandidate(row: MatchRow, body: string, { matchers, filter }: 
   if (filter.role !== undefined || filter.person !== undefined) return undefined
   const title = normalizeText(row.title ?? '')
   const { terms, ranges } = findMatches(title, matchers)
-  const hit = buildHit(row, decodeEntries(body)[0], renderSnippet(title, ranges))
-  return { hit, kind: 'title', terms, length: title.length }
+  const hit = deferHit(row, decodeEntries(body)[0], () => renderSnippet(title, ranges))
+  return { ...hit, kind: 'title', terms, length: title.length }
 }
 
-const buildHit = (row: MatchRow, entry: Entry | undefined, snippet: string): HistoryHit => ({
+const timeOf = (row: MatchRow, entry: Entry | undefined): number => entry?.at ?? row.at ?? row.updated_at
+
+/** Renders a hit when it is shown. Of a long body only the rendered hit stays in memory. */
+function deferHit(row: MatchRow, entry: Entry | undefined, renderText: () => string): LazyHit {
+  const render = () => renderHit(row, entry, renderText())
+  const known = { at: timeOf(row, entry), source: row.source }
+  if (row.body !== null) return { ...known, render }
+  const hit = render()
+  return { ...known, render: () => hit }
+}
+
+const renderHit = (row: MatchRow, entry: Entry | undefined, snippet: string): HistoryHit => ({
   session_id: row.session,
   title: row.title,
   source: row.source,
@@ -286,16 +296,18 @@ const buildHit = (row: MatchRow, entry: Entry | undefined, snippet: string): His
   role: entry?.message.role ?? 'user',
   ...getMessageSource(entry),
   ...(entry && { marks: getMessageMarks(entry) }),
-  at: new Date(entry?.at ?? row.at ?? row.updated_at).toISOString(),
+  at: new Date(timeOf(row, entry)).toISOString(),
   snippet,
 })
 
 // Ranks the candidates of a search. Every figure comes from rows of one tenant. The ranking of FTS5 (bm25) counts the
 // rows of all tenants, so its order would tell what others wrote (docs/adr/0023).
 
+/** A hit that is rendered when it is shown, with its source and its time. */
+type LazyHit = { readonly source: string; readonly at: number; readonly render: () => HistoryHit }
+
 /** A hit with what ranks it. */
-type Candidate = {
-  readonly hit: HistoryHit
+type Candidate = LazyHit & {
   readonly kind: 'title' | 'message' | 'tool'
   /** The terms of the query in their order. */
   readonly terms: readonly TermMatch[]
@@ -328,7 +340,7 @@ function rankCandidates<C extends Candidate>(
   const score = isRanked ? createScore(candidates, now, rarities) : scoreForm
   return candidates
     .map((candidate) => ({ candidate, score: score(candidate) }))
-    .toSorted((a, b) => b.score - a.score || Date.parse(b.candidate.hit.at) - Date.parse(a.candidate.hit.at))
+    .toSorted((a, b) => b.score - a.score || b.candidate.at - a.candidate.at)
     .map(({ candidate }) => candidate)
 }
 
@@ -350,12 +362,12 @@ function createScore(
   const averageLength = candidates.reduce((sum, { length }) => sum + length, 1) / Math.max(1, candidates.length)
   const termCount = Math.max(...candidates.map(({ terms }) => terms.length))
   const rarities = known ?? Array.from({ length: termCount }, (_, i) => getRarity(candidates, i))
-  return ({ terms, length, kind, hit, coverage }) => {
+  return ({ terms, length, kind, at, coverage }) => {
     const relativeLength = 1 - lengthShare + (lengthShare * length) / averageLength
     const termScore = ({ strictness, count }: TermMatch, i: number) =>
       ((rarities[i] ?? 0) * formFactor(strictness) * count * (saturation + 1)) / (count + saturation * relativeLength)
     const sum = terms.reduce((total, term, i) => total + termScore(term, i), 0)
-    const ageDays = Math.max(0, now - Date.parse(hit.at)) / dayMs
+    const ageDays = Math.max(0, now - at) / dayMs
     return coverage + sum * kindFactor[kind] * (1 + (recencyShare * recencyDays) / (recencyDays + ageDays))
   }
 }

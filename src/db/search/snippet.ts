@@ -10,23 +10,28 @@ import { stemIn } from './word-forms.ts'
 const snippetChars = 200
 const leadChars = 60
 
-/** The patterns of one term, strictest first. They are matched against folded text. */
-export type SnippetMatcher = readonly RegExp[]
+/** The patterns of one term, strictest first. They are matched against folded text that has one of the parts. */
+export type SnippetMatcher = { readonly patterns: readonly RegExp[]; readonly parts: readonly string[] }
 
 export const createMatchers = (terms: readonly Term[]): readonly SnippetMatcher[] => terms.map(createMatcher)
 
 function createMatcher({ text, isPrefix, forms }: Term): SnippetMatcher {
   const tokens = fold(separateUnspaced(text)).match(/[\p{L}\p{N}]+/gu)
-  if (!tokens) return [new RegExp(escapePattern(fold(normalizeText(text)).trim()), 'gu')]
+  if (!tokens) {
+    const plain = fold(normalizeText(text)).trim()
+    return { patterns: [new RegExp(escapePattern(plain), 'gu')], parts: [plain] }
+  }
   const pattern = (render: (token: string) => string) => new RegExp(tokens.map(render).join('[^\\p{L}\\p{N}]*'), 'gu')
   const word = (token: string) => `${wordStart}${escapePattern(token)}${isPrefix ? '[\\p{L}\\p{N}]*' : wordEnd}`
   const stemsOf = (token: string) => [stem(token), ...(tokens.length === 1 ? forms.map(stemIn) : [])]
   const prefixed = (token: string) => `${wordStart}(?:${stemsOf(token).map(escapePattern).join('|')})[\\p{L}\\p{N}]*`
-  return [
+  const patterns = [
     pattern((token) => (spacedPattern.test(token) ? word(token) : escapePattern(token))),
     pattern((token) => (spacedPattern.test(token) ? prefixed(token) : escapePattern(token))),
     pattern(escapePattern),
   ]
+  // Each pattern begins with one of these. Most messages have none, and looking for a part is faster.
+  return { patterns, parts: [tokens[0]!, ...stemsOf(tokens[0]!)] }
 }
 
 /** Scripts with spaces between words. Next to a script without spaces a word ends too. */
@@ -65,7 +70,8 @@ export function findMatches(
 ): { readonly terms: readonly TermMatch[]; readonly ranges: readonly MatchRange[] } {
   const foldedText = fold(text)
   const ranges: MatchRange[] = []
-  const terms = matchers.map((patterns): TermMatch => {
+  const terms = matchers.map(({ patterns, parts }): TermMatch => {
+    if (!parts.some((part) => foldedText.includes(part))) return noMatch
     const level = patterns.findIndex((pattern) => foldedText.search(pattern) >= 0)
     if (level < 0) return noMatch
     const found = [...foldedText.matchAll(patterns[level]!)].filter(([match]) => match !== '')

@@ -55,6 +55,26 @@ export function parseJson(text: string): unknown {
   }
 }
 
+/** Only such an escape can be half of a surrogate pair: bodies are UTF-8. */
+export const halfEscape = /\\ud[89a-f]/i
+
+/**
+ * Refuses half of a surrogate pair, which columns of text would store as three other characters. Messages (`input`) are
+ * stored as JSON, which keeps it.
+ */
+export function requireWholeText(body: unknown): void {
+  for (const [name, value] of Object.entries(body ?? {}))
+    if (name !== 'input' && !isWholeText([name, value])) throw invalid(`${name}: has half a character`, name)
+}
+
+const isWholeText = (value: unknown): boolean =>
+  typeof value === 'string'
+    ? value.isWellFormed()
+    : typeof value !== 'object' ||
+      Object.entries(value ?? {})
+        .flat()
+        .every(isWholeText)
+
 /** Parses a value with a schema. Throws an error that names the first field that does not match. */
 export function validate<Schema extends z.ZodType>(schema: Schema, value: unknown, root = 'body'): z.infer<Schema> {
   const result = schema.safeParse(value)

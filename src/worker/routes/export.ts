@@ -107,7 +107,7 @@ function parseImportedSession(text: string, { env, tenant }: RouteCall<unknown, 
     })
     return Object.values(message.messages)[0] as z.infer<typeof exportedMessageSchema>
   })
-  const title = about.session?.title?.trim().slice(0, 100)
+  const title = about.session?.title?.trim().slice(0, 100).toWellFormed()
   const model = resolveImportedModel(about.session?.model, env, tenant)
   return {
     title: title || null,

@@ -8,6 +8,8 @@ import type { Session } from '../session.ts'
 import { withTimeout } from '#durable/platform/timeout.ts'
 
 const maxTitleChars = 60
+/** Half of a character, where a title is cut. */
+const halfAtEnd = /[\ud800-\udbff]$/
 
 /** The note that names a file of a message. Behind it are the contents of the files. */
 const attachedFile =
@@ -20,7 +22,8 @@ export function titleFrom(message: OpeningMessage): string | null {
   const [words = ''] = text.split(attachedFile, 1)
   const line = (words.trim() || (attachedFile.exec(text)?.[1] ?? '')).replace(/\s+/g, ' ').trim()
   if (!line) return null
-  return line.length > maxTitleChars ? `${line.slice(0, maxTitleChars - 1)}…` : line
+  const shown = line.length > maxTitleChars ? `${line.slice(0, maxTitleChars - 1).replace(halfAtEnd, '')}…` : line
+  return shown.toWellFormed()
 }
 
 const instructions = `Give the conversation below a title: three to seven words in the language of the person, that name what it is about.

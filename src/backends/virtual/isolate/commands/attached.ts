@@ -27,7 +27,11 @@ const toFlags = (text: string): string[] => [...text].map((letter) => `-${letter
 
 /** xargs exits with 123 when a command failed. */
 const xargs = command('xargs', async (args, context) => {
-  const result = await originalCommand(context)(detachValues(args, 'nIPLsdE', true))
+  const apart = detachValues(args, 'nIPLsdE', true)
+  // With -I each line is one item, and blanks are part of it.
+  const isByLine = apart.includes('-I') && !apart.includes('-d') && !apart.includes('-0') && !apart.includes('--null')
+  const ready = isByLine ? ['-d', '\\n', ...apart] : apart
+  const result = await originalCommand(context)(ready)
   return result.exitCode > 0 && result.exitCode < 123 ? { ...result, exitCode: 123 } : result
 })
 

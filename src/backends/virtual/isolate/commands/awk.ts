@@ -3,7 +3,15 @@
  * pipe goes to a file, which the command reads after the program has ended.
  */
 
-import { type Command, command, type CommandContext, type ExecResult, originalCommand, readText } from './io.ts'
+import {
+  type Command,
+  command,
+  type CommandContext,
+  errorResult,
+  type ExecResult,
+  originalCommand,
+  readText,
+} from './io.ts'
 
 const pipePattern = /(\bprintf?\b(?:[^"|;{}\n]|"(?:[^"\\\n]|\\.)*"){0,150})\|\s*("(?:[^"\\\n]|\\.)*")/g
 
@@ -64,6 +72,28 @@ function renderAssignments(operands: readonly string[]): string {
 const renderValue = (value: string): string =>
   String(Number(value)) === value ? value : `"${value.replace(/(^|[^\\])"/g, '$1\\"').replaceAll('\n', '\\n')}"`
 
+/** Options such as `-v OFS=:` set names of awk, for which just-bash needs a rule. The other options stay. */
+function liftSpecialNames(args: readonly string[], at: number): { readonly rules: string; readonly kept: string[] } {
+  const kept: string[] = []
+  let rules = ''
+  for (let i = 0; i < at; i++) {
+    const arg = args[i] ?? ''
+    const given = arg === '-v' ? args[++i] : /^-v(.+)$/s.exec(arg)?.[1]
+    const [, name = '', value = ''] = assignment.exec(given ?? '') ?? []
+    if (/^(?:FS|OFS|ORS|OFMT|SUBSEP|RS)$/.test(name)) rules += `BEGIN{${name}=${renderValue(value)}}\n`
+    else if (given === undefined) kept.push(arg)
+    else kept.push('-v', given)
+  }
+  return { rules, kept }
+}
+
+/** Leaves only the strings that are assigned. */
+const withoutStrings = (program: string): string =>
+  program.replace(/(=\s{0,9})?"(?:[^"\\\n]|\\.){0,500}"/g, (whole, assigned?: string) => (assigned ? whole : '""'))
+
+/** Records end at line ends. Another separator would be ignored in silence. */
+const otherSeparator = /\bRS\s{0,9}=(?!=)\s{0,9}(?!"\\n")/
+
 /** Times are UTC. */
 const strftime = String.raw`
 function __strftime(f,t,u, n,d,s,e,y,m,p,o,i,c,w,M,W){
@@ -98,11 +128,24 @@ function complete(program: string, operands: readonly string[]) {
   }
 }
 
+/** The arguments, and the index of the program. */
+async function prepare(
+  given: string[],
+  context: CommandContext,
+): Promise<readonly [args: readonly string[], at: number]> {
+  const whole = await withProgram(given, context)
+  const at = whole.findIndex((arg, i) => !arg.startsWith('-') && !/^-[vF]$/.test(whole[i - 1] ?? ''))
+  if (at < 0) return [whole, at]
+  const { rules, kept } = liftSpecialNames(whole, at)
+  return [[...kept, rules + (whole[at] ?? ''), ...whole.slice(at + 1)], kept.length]
+}
+
 async function run(originalArgs: string[], context: CommandContext): Promise<ExecResult> {
-  const given = await withProgram(originalArgs, context)
-  const at = given.findIndex((arg, i) => !arg.startsWith('-') && !/^-[vF]$/.test(given[i - 1] ?? ''))
+  const [given, at] = await prepare(originalArgs, context)
+  if (otherSeparator.test(withoutStrings(given[at] ?? '')))
+    return errorResult('awk', 'RS can only be a newline here: change the separators with tr or sed first', 2)
   const completed = complete(given[at] ?? '', at < 0 ? [] : given.slice(at + 1))
-  const args = at < 0 ? given : [...given.slice(0, at), completed.program, ...completed.operands]
+  const args = at < 0 ? [...given] : [...given.slice(0, at), completed.program, ...completed.operands]
   const { program, commands, files } = withoutPipes(args[at] ?? '')
   if (commands.length === 0 || !context.exec) return originalCommand(context)(args)
   let result = await originalCommand(context)([...args.slice(0, at), program, ...args.slice(at + 1)])

@@ -42,13 +42,23 @@ function parseWeekday(text: string): Date | undefined {
   return addOffset(midnight, ahead + 7 * weeks, 'day')
 }
 
+/** A time such as `3pm` or `11:30 am`. */
+const halfDayPattern = /(?<=\s)(\d{1,2})(?::(\d{2}))?\s?([ap])\.?m\.?(?=\s|$)/i
+const toFullTime = (_: string, hour: string, minute = '00', half: string): string =>
+  `${String((Number(hour) % 12) + (half.toLowerCase() === 'p' ? 12 : 0)).padStart(2, '0')}:${minute}`
+
 function parseStart(text: string): Date | undefined {
   const named = namedDays[text.toLowerCase()]
   if (text === '' || named !== undefined) return new Date(Date.now() + (named ?? 0) * 86_400_000)
   if (/^@-?\d+$/.test(text)) return new Date(Number(text.slice(1)) * 1000)
-  const iso = /^(\d{4}-\d{2}-\d{2})(?:[ T](\d{2}:\d{2}(?::\d{2})?))?\s*(?:UTC|Z|\+0000)?$/.exec(text)
+  const plain = text.replace(/^(\d{4})(\d{2})(\d{2})(?=\s|$)/, '$1-$2-$3').replace(halfDayPattern, toFullTime)
+  const iso = /^(\d{4}-\d{2}-\d{2})(?:[ T](\d{2}:\d{2}(?::\d{2})?))?\s*(?:UTC|Z|\+0000)?$/.exec(plain)
   return iso ? new Date(`${iso[1]}T${iso[2] ?? '00:00:00'}Z`) : undefined
 }
+
+/** Forms that just-bash reads as another date, or not at all. */
+const isOwnForm = (text: string): boolean =>
+  /^\d{8}(?!\d)/.test(text) || halfDayPattern.test(text) || namedDays[text.toLowerCase()] !== undefined
 
 /** Parses a date with offsets. Undefined when there are none, or the rest is not a date. */
 function parseDate(text: string): Date | undefined {
@@ -56,8 +66,7 @@ function parseDate(text: string): Date | undefined {
   const rest = text.replace(offsetPattern, ' ').trim()
   const weekday = parseWeekday(rest)
   let date = weekday ?? parseStart(rest)
-  const isPlain = steps.length === 0 && !weekday && namedDays[rest.toLowerCase()] === undefined
-  if (!date || isPlain) return undefined
+  if (!date || (steps.length === 0 && !weekday && !isOwnForm(rest))) return undefined
   for (const [, sign, amount = '', unit = '', ago] of steps) {
     const count = namedCounts[amount.toLowerCase()] ?? Number(amount)
     date = addOffset(date, count * (sign === '-' ? -1 : 1) * (ago ? -1 : 1), unit.toLowerCase())
@@ -69,7 +78,13 @@ const isoFormats: Readonly<Record<string, string>> = {
   '-I': '+%Y-%m-%d',
   '-Idate': '+%Y-%m-%d',
   '--iso-8601': '+%Y-%m-%d',
-  '-Iseconds': '+%Y-%m-%dT%H:%M:%S+00:00',
+  '--iso-8601=date': '+%Y-%m-%d',
+  ...Object.fromEntries(
+    ['hours', 'minutes', 'seconds'].flatMap((unit, i) => {
+      const format = `+%Y-%m-%dT${['%H', '%H:%M', '%H:%M:%S'][i]}+00:00`
+      return [`-I${unit}`, `--iso-8601=${unit}`].map((option) => [option, format])
+    }),
+  ),
 }
 
 const months = ['jan', 'feb', 'mar', 'apr', 'may', 'jun', 'jul', 'aug', 'sep', 'oct', 'nov', 'dec']
@@ -99,7 +114,9 @@ function toTimestamp(text: string): string | undefined {
   return parseStart(text) || !Number.isNaN(Date.parse(text)) ? text : undefined
 }
 
-export const date: Command = command('date', async (args, context) => {
+export const date: Command = command('date', async (given, context) => {
+  // Options in one word, as -ud.
+  const args = given.flatMap((arg) => (/^-[uR]+d$/.test(arg) ? [arg.slice(0, -1), '-d'] : [arg]))
   const unknown: string[] = []
   const convert = (text: string) => {
     const converted = toTimestamp(text)

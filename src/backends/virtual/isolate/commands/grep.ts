@@ -1,6 +1,6 @@
 /**
- * Extends grep of just-bash: several -e, -H, and patterns with look-around or back references, which its linear engine
- * does not support. These run as RegExp, after a check for catastrophic backtracking, on lines of limited length.
+ * Extends grep of just-bash: several -e, -H, and patterns with look-around or back references, or with -o and an empty
+ * match, which its linear engine does not support. These run as RegExp, after a check for catastrophic backtracking, on lines of limited length.
  */
 
 import { parseSearchPattern } from '../../search-pattern.ts'
@@ -34,14 +34,24 @@ function compile(source: string, flags: ReadonlySet<string>): RegExp {
   return parseSearchPattern(flags.has('i') ? `(?i)${posix}` : posix)
 }
 
+/** With -o the engine of just-bash fails at a pattern that matches nothing at the end of a line. */
+function needsOwnSearch(source: string, flags: ReadonlySet<string>): boolean {
+  if (backtrackingSyntax.test(source)) return true
+  if (!flags.has('o')) return false
+  try {
+    return compile(source, flags).test('')
+  } catch {
+    return false
+  }
+}
+
 function matchesIn(line: string, { pattern, flags }: GrepOptions): string[] | undefined {
   const clipped = line.slice(0, maxLineChars)
   if (flags.has('v')) return pattern.test(clipped) ? undefined : [line]
   if (!flags.has('o')) return pattern.test(clipped) ? [line] : undefined
   const all = [...clipped.matchAll(new RegExp(pattern.source, `${pattern.flags}g`))]
-    .map(([text]) => text)
-    .filter(Boolean)
-  return all.length > 0 ? all : undefined
+  // An empty match counts and prints nothing.
+  return all.length > 0 ? all.map(([text]) => text).filter(Boolean) : undefined
 }
 
 function searchText(
@@ -75,7 +85,7 @@ async function grepWithBacktracking(context: CommandContext, args: readonly stri
   const [source = '', names] = values.has('e') ? [values.get('e'), rest] : [rest[0], rest.slice(1)]
   const isSupported =
     [...flags].every((flag) => supportedFlags.has(flag)) && [...values.keys()].every((name) => /^[em]$/.test(name))
-  if (!backtrackingSyntax.test(source) || !isSupported) return undefined
+  if (!isSupported || !needsOwnSearch(source, flags)) return undefined
   const options = {
     pattern: compile(source, flags),
     flags,
