@@ -380,9 +380,14 @@ function continuationOf(call: ToolCall): Continuation['state'] | undefined {
   return awaits?.kind === 'task' || awaits?.kind === 'question' ? awaits.state : undefined
 }
 
-/** Plans a call again that waits for a server. Other calls stay. */
+/**
+ * Plans a call again that waits for a server. Other calls stay. A call that has become a task of the server can be
+ * repeated from then on: looking at the task again, and answering its questions again, changes nothing.
+ */
 export function planAgain(call: ToolCall, answer?: Continuation['answer']): ToolCall {
   const state = continuationOf(call)
   if (!state) return call
-  return { ...fieldsOf(call), state: 'planned', continues: { state, ...(answer && { answer }) } }
+  const isTask = call.state === 'away' && call.awaits.kind === 'task'
+  const fields = { ...fieldsOf(call), ...(isTask && call.effect === 'effect' && { effect: 'keyed' as const }) }
+  return { ...fields, state: 'planned', continues: { state, ...(answer && { answer }) } }
 }
