@@ -71,6 +71,43 @@ describe('a built-in plugin', () => {
   })
 })
 
+describe('hooks of a built-in plugin', () => {
+  it('decide together with those of a tenant, in every mode, and end with the setting', async () => {
+    const { key } = await newTenant()
+    await enable(key, ['git_guard'])
+    const forced = { command: 'git push --force origin topic' }
+    expect((await run(key, 'terminal', forced)).text).toContain('the plugin git_guard says: a forced push')
+    // A plugin of the tenant changes the arguments. The guard sees what is about to run.
+    const code = `export const hooks = { pre_tool_call: { matcher: 'terminal', run: ({ args }) => {
+      if (args.command === 'rewrite') return { action: 'modify', args: { command: 'echo rewritten' } }
+      if (args.command === 'smuggle') return { action: 'modify', args: { command: 'git push --force' } }
+    } } }`
+    const { body } = await call<{ hash: string }>('POST', '/api/plugins', { key, body: { name: 'own', code } })
+    await call('POST', '/api/plugins/own/approve', { key, body: { hash: body.hash } })
+    expect((await run(key, 'terminal', { command: 'rewrite' })).text).toContain('rewritten')
+    expect((await run(key, 'terminal', { command: 'smuggle' })).text).toContain('the plugin git_guard says')
+    await enable(key, [])
+    expect((await run(key, 'terminal', forced)).text).not.toContain('git_guard')
+    expect((await run(key, 'terminal', { command: 'rewrite' })).text).toContain('rewritten')
+  })
+
+  it('have a person asked where nothing else asks', async () => {
+    const { key } = await newTenant()
+    await enable(key, ['git_guard'])
+    const scripted = model([
+      calls({ id: 'c', name: 'terminal', input: { command: 'git push origin topic' } }),
+      says('done'),
+    ])
+    const { id } = await newSession({ model: scripted.id }, key)
+    await call('POST', '/v1/runs', { key, body: { input: 'go', session_id: id } })
+    const waiting = await until(async () => {
+      const { body } = await call<{ data: { session_id: string }[] }>('GET', '/api/approvals', { key })
+      return body.data.find((one) => one.session_id === id)
+    })
+    expect(JSON.stringify(waiting)).toContain('it pushes to a remote repository')
+  })
+})
+
 describe('send_message', () => {
   it('sends a text and files to a chat, once, also as the home of its platform', async () => {
     const { key } = await newTenant()

@@ -275,7 +275,7 @@ export const settingsSchema = z.strictObject({
   plugins: z
     .strictObject({
       enabled: z
-        .array(z.enum(['homeassistant', 'send_message', 'spotify']))
+        .array(z.enum(['git_guard', 'homeassistant', 'send_message', 'spotify']))
         .max(20)
         .optional()
         .describe('Built-in plugins that are on. Default: none.'),

@@ -20,6 +20,7 @@ import type { TaskRequest } from '#agent/core/pending-request.ts'
 import type { ProgramHost } from './mcp/list-server.ts'
 import type { McpTools } from './mcp/tenant-tools.ts'
 import type { TenantPluginTools } from './plugins/load-plugins.ts'
+import type { PluginHooks } from './plugins/plugin-hooks.ts'
 
 /** The age at which a new turn loads new settings. */
 const settingsMaxAgeMs = 5_000
@@ -36,6 +37,8 @@ export class SessionTenant {
   /** Tools of MCP servers. */
   mcp: McpTools | undefined
   plugins: TenantPluginTools | undefined
+  /** Of built-in plugins and those of the tenant. */
+  hooks: PluginHooks | undefined
   /** Of built-in plugins, servers and plugins: the same array as long as they are the same. */
   tools: readonly Tool[] = noTools
   #joined: readonly (readonly Tool[])[] = []
@@ -92,8 +95,9 @@ export class SessionTenant {
     }
     const builtIn = snapshot.settings.plugins?.enabled?.length
       ? (await import('./plugins/built-in-plugins.ts')).loadBuiltInPlugins(this.#env, snapshot)
-      : noTools
-    this.#joinTools(builtIn, this.mcp?.tools ?? noTools, this.plugins?.tools ?? noTools)
+      : undefined
+    this.hooks = builtIn?.joinHooks(this.plugins?.hooks) ?? this.plugins?.hooks
+    this.#joinTools(builtIn?.tools ?? noTools, this.mcp?.tools ?? noTools, this.plugins?.tools ?? noTools)
     this.keys = opened[0]
     this.secrets = opened[1]
     this.snapshot = shareSettings(snapshot)
