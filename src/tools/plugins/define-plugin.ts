@@ -52,8 +52,12 @@ export type PluginHost = {
   /** Goes through the guard for addresses, and is limited in time and bytes. Rejects when there is no answer. */
   readonly request: (request: PluginRequest) => Promise<{ readonly status: number; readonly text: string }>
   readonly messages: Messages
+  /** A secret of the tenant by its name, for the service that a setting names with it. */
+  readonly secret: (name: string) => Promise<string | undefined>
   /** Milliseconds since 1970. */
   readonly now: () => number
+  /** Ends early when the signal aborts. */
+  readonly wait: (ms: number, signal: AbortSignal) => Promise<void>
 }
 
 /** Gets what hooks of tenants get, and answers as they do: its decisions only tighten. */

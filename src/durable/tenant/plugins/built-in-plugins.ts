@@ -3,7 +3,6 @@
 import { BoundedMap } from '#agent/core/bounded-map.ts'
 import { type Authority, chatName, historyReach } from '#agent/core/permission/authority.ts'
 import { log } from '#agent/core/log.ts'
-import type { Settings } from '#agent/core/settings.ts'
 import type { Tool } from '#agent/core/tool.ts'
 import { parseTargets } from '#agent/schedule/job/targets.ts'
 import { createConnections } from '#db/channel-connections.ts'
@@ -12,6 +11,7 @@ import { historyDb } from '#db/shards/sharded-database.ts'
 import { createTenantDb } from '#db/tenant-db.ts'
 import { sessionStub, tenantStub } from '#durable/platform/addresses.ts'
 import { clock } from '#durable/platform/clock.ts'
+import { openSecrets } from '#durable/platform/tenant-secrets.ts'
 import { createToolDeployment } from '#durable/models/tool-deployment.ts'
 import type {
   BuiltInHooks,
@@ -33,27 +33,29 @@ export type BuiltIn = {
   /** Adds the hooks of built-in plugins to those of the tenant's. */
   readonly joinHooks: (own: PluginHooks | undefined) => PluginHooks | undefined
 }
-type Loaded = BuiltIn & { settings: Settings }
+type Loaded = BuiltIn & { snapshot: TenantSnapshot }
 
 const cache = new BoundedMap<string, Loaded>(500)
 const requestLimits = { timeoutMs: 30_000, maxBytes: 4 * 1024 * 1024 }
-const ignoreEnd = (work: Promise<unknown>): void => void work.catch(() => undefined)
+const ignore = (): void => undefined
+const ignoreEnd = (work: Promise<unknown>): void => void work.catch(ignore)
 
 /** The plugins that the settings name. The same arrays as long as these are the same. */
-export function loadBuiltInPlugins(env: Env, { id, settings }: TenantSnapshot): BuiltIn {
+export function loadBuiltInPlugins(env: Env, snapshot: TenantSnapshot): BuiltIn {
+  const { id, settings } = snapshot
   const names = new Set<string>(settings.plugins?.enabled)
   const key = `${id} ${[...names].toSorted().join()}`
   const cached = cache.get(key)
   if (cached) {
-    cached.settings = settings
+    cached.snapshot = snapshot
     return cached
   }
   let own: Loaded | undefined
-  const host = createHost(env, id, () => own?.settings ?? settings)
+  const host = createHost(env, id, () => own?.snapshot ?? snapshot)
   const plugins = builtInPlugins.filter(({ name }) => names.has(name))
   const hooked = plugins.flatMap(({ name, createHooks }) => (createHooks ? [withHooks(name, createHooks(host))] : []))
   own = {
-    settings,
+    snapshot,
     tools: plugins.flatMap(({ createTools }) => createTools?.(host) ?? []),
     joinHooks: (hooks) => (hooked.length ? (hooks ?? new PluginHooks([])).with(hooked) : hooks),
   }
@@ -78,11 +80,13 @@ function withHooks(name: string, hooks: BuiltInHooks): HookedPlugin {
   }
 }
 
-function createHost(env: Env, tenantId: string, settings: () => Settings): PluginHost {
+function createHost(env: Env, tenantId: string, snapshot: () => TenantSnapshot): PluginHost {
   const guardedFetch = createTenantFetch(env, tenantId, ignoreEnd)
   return {
-    deployment: () => createToolDeployment(env, { id: tenantId, settings: settings() }),
+    deployment: () => createToolDeployment(env, { id: tenantId, settings: snapshot().settings }),
+    secret: async (name) => (await openSecrets(env, snapshot())).get(name),
     now: () => clock.now(),
+    wait: (ms, signal) => clock.wait(ms, { signal }).catch(ignore),
     request: async ({ signal, ...request }) => {
       const { response } = await guardedFetch({ ...request, ...requestLimits, signal })
       return { status: response.status, text: await response.text() }
