@@ -46,31 +46,36 @@ function findAgent(host: PluginHost, name: string): Agent | Failure {
 type Ask = { readonly agent: Agent; readonly url: string; readonly signal: AbortSignal; readonly json?: JsonObject }
 
 /** The token goes to the origin of the agent's address alone. */
-async function ask(
-  host: PluginHost,
-  { agent, url, signal, json }: Ask,
-  version?: Version,
-): Promise<JsonObject | Failure> {
-  const token = agent.secret === undefined ? undefined : await host.secret(agent.secret)
-  if (agent.secret !== undefined && token === undefined)
+async function ask(host: PluginHost, wish: Ask, version?: Version): Promise<JsonObject | Failure> {
+  const { agent, url, signal, json } = wish
+  const token = agent.secret === undefined ? '' : await host.secret(agent.secret)
+  if (token === undefined)
     return { error: `There is no secret ${agent.secret}, which the agent ${agent.name} needs. Tell the user.` }
   const headers = {
     accept: 'application/json',
-    ...(token !== undefined && { authorization: `Bearer ${token}` }),
+    ...(token && { authorization: `Bearer ${token}` }),
     ...(version && { 'a2a-version': version }),
-    ...(json && { 'content-type': 'application/json' }),
   }
+  const sent = json
+    ? {
+        method: 'POST' as const,
+        headers: { ...headers, 'content-type': 'application/json' },
+        body: JSON.stringify(json),
+      }
+    : { method: 'GET' as const, headers }
   try {
-    const body = json && { body: JSON.stringify(json) }
-    const { status, text } = await host.request({ url, method: json ? 'POST' : 'GET', headers, signal, ...body })
-    const answer = parseJson(text)
-    if (status >= 200 && status <= 299 && isJsonObject(answer)) return answer
-    return { error: `The agent ${agent.name} answered with status ${status}: ${text.slice(0, maxErrorChars)}` }
+    return readAnswer(agent, await host.request({ url, signal, ...sent }))
   } catch (error) {
     return {
       error: `The agent ${agent.name} cannot be reached: ${error instanceof Error ? error.message : String(error)}`,
     }
   }
+}
+
+function readAnswer({ name }: Agent, { status, text }: { status: number; text: string }): JsonObject | Failure {
+  const answer = parseJson(text)
+  if (status >= 200 && status <= 299 && isJsonObject(answer)) return answer
+  return { error: `The agent ${name} answered with status ${status}: ${text.slice(0, maxErrorChars)}` }
 }
 
 const cardAddress = (url: string): string =>
@@ -220,84 +225,91 @@ const describeSkills = (card: JsonObject) =>
     .slice(0, maxSkills)
     .map(({ id, name, description, tags, examples }) => ({ id, name, description, tags, examples }))
 
+const createListTool = (host: PluginHost) =>
+  defineTool({
+    name: 'a2a_list',
+    toolset,
+    description: 'Lists the other agents that can be called.',
+    input: z.object({}),
+    effect: 'pure',
+    risk: () => 'read',
+    touches: () => 'nothing',
+    run: async () => ({ agents: listAgents(host).map(({ name, url }) => ({ name, host: new URL(url).host })) }),
+  })
+
+const createDiscoverTool = (host: PluginHost) =>
+  defineTool({
+    name: 'a2a_discover',
+    toolset,
+    description: 'Shows what another agent can do: its card with its skills.',
+    input: z.object({ agent: agentName }),
+    effect: 'pure',
+    risk: () => 'net',
+    touches: () => 'nothing',
+    run: async ({ agent }, { signal }) => {
+      const found = await openEndpoint(host, agent, signal)
+      if (isFailure(found)) return fail(found.error)
+      const { name, description, version } = found.card
+      return { name, description, version, protocol: found.version, skills: describeSkills(found.card) }
+    },
+  })
+
+const createCallTool = (host: PluginHost) =>
+  defineTool({
+    name: 'a2a_call',
+    toolset,
+    description:
+      'Sends a message to another agent and waits for its answer. It knows nothing of this conversation: say all that it needs. A context_id continues an earlier exchange; with the task_id too it answers what the agent has asked.',
+    input: z.object({
+      agent: agentName,
+      message: z.string().min(1).max(50_000),
+      context_id: z.string().max(512).optional(),
+      task_id: taskId.optional(),
+      wait: z.number().int().min(0).max(maxWaitSeconds).optional().describe('Seconds. Default: 300.'),
+    }),
+    effect: 'effect',
+    risk: () => 'send',
+    assess: async ({ agent, message }) => ({
+      ...assessByRisk('send', [agent]),
+      rule: agent,
+      summary: `${agent}\n${message}`,
+    }),
+    touches: ({ agent }) => [`a2a:${agent}`],
+    timeoutMs: ({ wait = defaultWaitSeconds }) => (wait + 60) * 1_000,
+    run: async ({ agent, wait = defaultWaitSeconds, ...sending }, { signal, callId }) => {
+      const endpoint = await openEndpoint(host, agent, signal)
+      if (isFailure(endpoint)) return fail(endpoint.error)
+      const params = renderParams(endpoint.version, sending, callId)
+      const sent = await call(host, endpoint, { method: 'SendMessage', params, signal })
+      if (isFailure(sent)) return fail(sent.error)
+      const until = host.now() + wait * 1_000
+      const task = await waitForTask(host, endpoint, { task: readTask(sent), until, signal })
+      if (signal.aborted && isWorking(task)) await cancelStopped(host, endpoint, task)
+      return render(task)
+    },
+  })
+
+const createTaskTool = (host: PluginHost) =>
+  defineTool({
+    name: 'a2a_task',
+    toolset,
+    description: 'Looks at a task of another agent again, or cancels it.',
+    input: z.object({ agent: agentName, task_id: taskId, cancel: z.boolean().optional() }),
+    effect: 'keyed',
+    risk: ({ cancel }) => (cancel ? 'send' : 'net'),
+    assess: async ({ agent, cancel }) => ({ ...assessByRisk(cancel ? 'send' : 'net', [agent]), rule: agent }),
+    touches: ({ agent }) => [`a2a:${agent}`],
+    run: async ({ agent, task_id: id, cancel }, { signal }) => {
+      const endpoint = await openEndpoint(host, agent, signal)
+      if (isFailure(endpoint)) return fail(endpoint.error)
+      const found = await call(host, endpoint, { method: cancel ? 'CancelTask' : 'GetTask', params: { id }, signal })
+      if (isFailure(found)) return fail(found.error)
+      const task = readTask(found)
+      return cancel && task.state === 'canceled' ? { ...task } : render(task)
+    },
+  })
+
 export default definePlugin({
   name: 'a2a',
-  createTools: (host) => [
-    defineTool({
-      name: 'a2a_list',
-      toolset,
-      description: 'Lists the other agents that can be called.',
-      input: z.object({}),
-      effect: 'pure',
-      risk: () => 'read',
-      touches: () => 'nothing',
-      run: async () => ({ agents: listAgents(host).map(({ name, url }) => ({ name, host: new URL(url).host })) }),
-    }),
-    defineTool({
-      name: 'a2a_discover',
-      toolset,
-      description: 'Shows what another agent can do: its card with its skills.',
-      input: z.object({ agent: agentName }),
-      effect: 'pure',
-      risk: () => 'net',
-      touches: () => 'nothing',
-      run: async ({ agent }, { signal }) => {
-        const found = await openEndpoint(host, agent, signal)
-        if (isFailure(found)) return fail(found.error)
-        const { name, description, version } = found.card
-        return { name, description, version, protocol: found.version, skills: describeSkills(found.card) }
-      },
-    }),
-    defineTool({
-      name: 'a2a_call',
-      toolset,
-      description:
-        'Sends a message to another agent and waits for its answer. It knows nothing of this conversation: say all that it needs. A context_id continues an earlier exchange; with the task_id too it answers what the agent has asked.',
-      input: z.object({
-        agent: agentName,
-        message: z.string().min(1).max(50_000),
-        context_id: z.string().max(512).optional(),
-        task_id: taskId.optional(),
-        wait: z.number().int().min(0).max(maxWaitSeconds).optional().describe('Seconds. Default: 300.'),
-      }),
-      effect: 'effect',
-      risk: () => 'send',
-      assess: async ({ agent, message }) => ({
-        ...assessByRisk('send', [agent]),
-        rule: agent,
-        summary: `${agent}\n${message}`,
-      }),
-      touches: ({ agent }) => [`a2a:${agent}`],
-      timeoutMs: ({ wait = defaultWaitSeconds }) => (wait + 60) * 1_000,
-      run: async ({ agent, wait = defaultWaitSeconds, ...sending }, { signal, callId }) => {
-        const endpoint = await openEndpoint(host, agent, signal)
-        if (isFailure(endpoint)) return fail(endpoint.error)
-        const params = renderParams(endpoint.version, sending, callId)
-        const sent = await call(host, endpoint, { method: 'SendMessage', params, signal })
-        if (isFailure(sent)) return fail(sent.error)
-        const until = host.now() + wait * 1_000
-        const task = await waitForTask(host, endpoint, { task: readTask(sent), until, signal })
-        if (signal.aborted && isWorking(task)) await cancelStopped(host, endpoint, task)
-        return render(task)
-      },
-    }),
-    defineTool({
-      name: 'a2a_task',
-      toolset,
-      description: 'Looks at a task of another agent again, or cancels it.',
-      input: z.object({ agent: agentName, task_id: taskId, cancel: z.boolean().optional() }),
-      effect: 'keyed',
-      risk: ({ cancel }) => (cancel ? 'send' : 'net'),
-      assess: async ({ agent, cancel }) => ({ ...assessByRisk(cancel ? 'send' : 'net', [agent]), rule: agent }),
-      touches: ({ agent }) => [`a2a:${agent}`],
-      run: async ({ agent, task_id: id, cancel }, { signal }) => {
-        const endpoint = await openEndpoint(host, agent, signal)
-        if (isFailure(endpoint)) return fail(endpoint.error)
-        const found = await call(host, endpoint, { method: cancel ? 'CancelTask' : 'GetTask', params: { id }, signal })
-        if (isFailure(found)) return fail(found.error)
-        const task = readTask(found)
-        return cancel && task.state === 'canceled' ? { ...task } : render(task)
-      },
-    }),
-  ],
+  createTools: (host) => [createListTool(host), createDiscoverTool(host), createCallTool(host), createTaskTool(host)],
 })
