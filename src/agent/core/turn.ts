@@ -148,6 +148,8 @@ export type Turn = {
   readonly waited: number
   /** Milliseconds of waiting only for persons, and the start of the current wait. */
   readonly people?: { readonly ms: number; readonly since?: number }
+  /** The object `state` of its programs, as JSON. */
+  readonly programState?: string
   /** The text so far of an answer that the next call continues. */
   readonly draft?: string
   /** The text of a reply that only updated the todo list or the like. It is the answer if an empty reply follows. */

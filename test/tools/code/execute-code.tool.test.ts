@@ -24,6 +24,7 @@ function setUp(act: (program: Program) => Promise<ProgramEnd>, answer: (request:
     run: act,
     toolbox: () => toolbox,
     touches: () => 'nothing',
+    state: { read: () => undefined, keep: () => undefined },
     dispatch: async (request) => {
       asked.push(request)
       return answer(request)
@@ -118,6 +119,7 @@ describe('execute_code', () => {
       },
       toolbox: () => toolbox,
       touches: () => 'nothing',
+      state: { read: () => undefined, keep: () => undefined },
       dispatch: async (request) => {
         signal = request.signal
         await new Promise((stopped) => request.signal.addEventListener('abort', stopped))
