@@ -8,6 +8,7 @@ import { syncFiles } from '../commands/sync-files.mjs'
 import { sessionPath } from '../client.mjs'
 import { listConfigOptions, setConfigOption } from './config-options.mjs'
 import { parseAnswer, renderForm } from './elicitation.mjs'
+import { EditorServers } from './mcp-servers.mjs'
 import { toMessage } from './prompt.mjs'
 import { codes, Connection, RpcError } from './rpc.mjs'
 import { callIdOf, describeCall, replayAll, updatesOf } from './updates.mjs'
@@ -25,10 +26,12 @@ const commands = [
 export async function serveAcp(client, { input, output, folder }) {
   const server = new AcpServer(client, output, folder)
   await server.connection.listen(input)
+  await server.servers.remove()
 }
 
 class AcpServer {
   #client
+  servers
   /** Prompts that run, by session. */
   #running = new Map()
   #hasForms = false
@@ -37,6 +40,7 @@ class AcpServer {
   constructor(client, output, folder) {
     this.#folder = folder
     this.#client = client
+    this.servers = new EditorServers(client)
     this.connection = new Connection(output, {
       initialize: (params) => this.#initialize(params),
       authenticate: () => ({}),
@@ -44,7 +48,7 @@ class AcpServer {
       'session/load': (params) => this.#load(params, true),
       'session/resume': (params) => this.#load(params, false),
       'session/list': (params) => this.#list(params),
-      'session/delete': ({ sessionId }) => this.#call('DELETE', sessionPath(sessionId)),
+      'session/delete': (params) => this.#delete(params),
       'session/close': (params) => this.#close(params),
       'session/set_config_option': (params) => setConfigOption(client, params),
       'session/prompt': (params) => this.#prompt(params),
@@ -60,24 +64,40 @@ class AcpServer {
       agentCapabilities: {
         loadSession: true,
         promptCapabilities: { image: true, audio: false, embeddedContext: true },
-        mcpCapabilities: { http: false, sse: false },
+        mcpCapabilities: { http: true, sse: true },
         sessionCapabilities: { list: {}, resume: {}, delete: {}, close: {} },
       },
       authMethods: [],
     }
   }
 
-  async #create() {
+  async #create({ mcpServers }) {
     const { body } = await this.#call('POST', '/api/sessions', { source: 'acp' })
+    await this.#connect(body.id, mcpServers)
     this.#announceCommands(body.id)
     return { sessionId: body.id, configOptions: await listConfigOptions(this.#client, body.id) }
   }
 
-  async #load({ sessionId }, isReplayed) {
+  async #load({ sessionId, mcpServers }, isReplayed) {
     await this.#get(sessionPath(sessionId))
     if (isReplayed) await this.#replay(sessionId)
+    await this.#connect(sessionId, mcpServers)
     this.#announceCommands(sessionId)
     return { configOptions: await listConfigOptions(this.#client, sessionId) }
+  }
+
+  async #connect(sessionId, servers) {
+    const lines = await this.servers.add(sessionId, servers)
+    if (lines.length) this.#say(sessionId, `${lines.join('\n')}\n`)
+  }
+
+  async #delete({ sessionId }) {
+    await this.servers.remove(sessionId)
+    return this.#call('DELETE', sessionPath(sessionId))
+  }
+
+  #say(sessionId, text) {
+    this.#update(sessionId, { sessionUpdate: 'agent_message_chunk', content: { type: 'text', text } })
   }
 
   async #sync(sessionId) {
@@ -86,13 +106,13 @@ class AcpServer {
     const lines = failed.map(({ path, error }) => `Not synchronised: ${path}: ${error}`)
     if (conflicts.length) lines.unshift(`Changed here and in the workspace, so left alone: ${conflicts.join(', ')}`)
     if (!lines.length) return
-    const text = `\n\n${lines.join('\n')}\n`
-    this.#update(sessionId, { sessionUpdate: 'agent_message_chunk', content: { type: 'text', text } })
+    this.#say(sessionId, `\n\n${lines.join('\n')}\n`)
   }
 
   /** Stops what the editor has started. The session stays on the server. */
   async #close({ sessionId }) {
     if (this.#running.has(sessionId)) await this.#cancel({ sessionId })
+    await this.servers.remove(sessionId)
   }
 
   async #replay(sessionId) {

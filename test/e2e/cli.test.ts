@@ -386,7 +386,32 @@ it('serves an editor: streams, asks for permission, cancels, lists and loads', a
     await expect(agent.request('session/load', { sessionId: 'none', cwd: home, mcpServers: [] })).rejects.toThrow(
       'There is nothing here',
     )
+    const mcpServers = [
+      {
+        type: 'http' as const,
+        name: 'Wiki 1',
+        url: 'https://shop.example.com/mcp',
+        headers: [{ name: 'X-Key', value: 'k' }],
+      },
+      { type: 'sse' as const, name: 'inner', url: 'http://127.0.0.1:9/sse', headers: [] },
+      { name: 'local', command: 'npx', args: [], env: [] },
+    ]
+    const rows = async () => (await tenant.client.get('/api/mcp/servers')).json.data as { alias: string }[]
+    updates.length = 0
+    const other = await agent.request('session/new', { cwd: home, mcpServers })
+    expect(await rows()).toMatchObject([{ alias: expect.stringMatching(/^ed-Wiki_1-\w{6}$/), auth: 'headers' }])
+    const said = textOf('agent_message_chunk').split('\n')
+    expect(said).toMatchObject([
+      expect.stringContaining('Wiki 1 of the editor is not connected'),
+      expect.stringContaining('inner of the editor is not connected'),
+      expect.stringContaining('local of the editor is not connected: it is a program'),
+      '',
+    ])
+    await agent.request('session/load', { sessionId, cwd: home, mcpServers })
+    await agent.request('session/close', { sessionId: other.sessionId })
+    expect(await rows()).toHaveLength(1)
     await agent.request('session/close', { sessionId })
+    expect(await rows()).toEqual([])
     await agent.request('session/delete', { sessionId })
     await expect(agent.request('session/resume', { sessionId, cwd: home })).rejects.toThrow('There is nothing here')
   })

@@ -1,6 +1,6 @@
 /** Tests built-in plugins in sessions: they are off until a setting names them, and messages reach chats once. */
 
-import { beforeAll, describe, expect, it } from 'vitest'
+import { beforeAll, describe, expect, it, vi } from 'vitest'
 import { settingsSchema } from '#agent/core/settings.ts'
 import { builtInPlugins } from '#tools/plugins/plugins.ts'
 import { createChat, receiveMessage } from '../support/chat.ts'
@@ -68,6 +68,77 @@ describe('a built-in plugin', () => {
     expect(offered(without.asked)).not.toContain('send_message')
     const guest = await newKey(id, ['chat', 'read'], { role: 'guest' })
     expect(offered((await run(guest, 'read_file', { path: 'a' })).asked)).not.toContain('send_message')
+  })
+})
+
+describe('hooks of a built-in plugin', () => {
+  it('decide together with those of a tenant, in every mode, and end with the setting', async () => {
+    const { key } = await newTenant()
+    await enable(key, ['git_guard'])
+    const forced = { command: 'git push --force origin topic' }
+    expect((await run(key, 'terminal', forced)).text).toContain('the plugin git_guard says: a forced push')
+    // A plugin of the tenant changes the arguments. The guard sees what is about to run.
+    const code = `export const hooks = { pre_tool_call: { matcher: 'terminal', run: ({ args }) => {
+      if (args.command === 'rewrite') return { action: 'modify', args: { command: 'echo rewritten' } }
+      if (args.command === 'smuggle') return { action: 'modify', args: { command: 'git push --force' } }
+    } } }`
+    const { body } = await call<{ hash: string }>('POST', '/api/plugins', { key, body: { name: 'own', code } })
+    await call('POST', '/api/plugins/own/approve', { key, body: { hash: body.hash } })
+    expect((await run(key, 'terminal', { command: 'rewrite' })).text).toContain('rewritten')
+    expect((await run(key, 'terminal', { command: 'smuggle' })).text).toContain('the plugin git_guard says')
+    await enable(key, [])
+    expect((await run(key, 'terminal', forced)).text).not.toContain('git_guard')
+    expect((await run(key, 'terminal', { command: 'rewrite' })).text).toContain('rewritten')
+  })
+
+  it('have a person asked where nothing else asks', async () => {
+    const { key } = await newTenant()
+    await enable(key, ['git_guard'])
+    const scripted = model([
+      calls({ id: 'c', name: 'terminal', input: { command: 'git push origin topic' } }),
+      says('done'),
+    ])
+    const { id } = await newSession({ model: scripted.id }, key)
+    await call('POST', '/v1/runs', { key, body: { input: 'go', session_id: id } })
+    const waiting = await until(async () => {
+      const { body } = await call<{ data: { session_id: string }[] }>('GET', '/api/approvals', { key })
+      return body.data.find((one) => one.session_id === id)
+    })
+    expect(JSON.stringify(waiting)).toContain('it pushes to a remote repository')
+  })
+})
+
+describe('a2a', () => {
+  it('calls the agent of another tenant by its card, with a secret that the model does not see', async () => {
+    const [own, peer] = [await newTenant(), await newTenant()]
+    const peerModel = model([says('Hello from the peer.')])
+    await call('PATCH', '/api/settings', { key: peer.key, body: { model: { default: peerModel.id } } })
+    const goOn = fetch
+    vi.spyOn(globalThis, 'fetch').mockImplementation(async (input, init) => {
+      const sent = new Request(input as RequestInfo, init as RequestInit)
+      const { host, pathname } = new URL(sent.url)
+      if (host !== 'peer.example.com') return goOn(input as RequestInfo, init as RequestInit)
+      const text = sent.method === 'POST' ? await sent.text() : undefined
+      const headers = { 'a2a-version': sent.headers.get('a2a-version') ?? '' }
+      const bearer = sent.headers.get('authorization')?.replace('Bearer ', '') ?? null
+      const body = text === undefined ? {} : { body: JSON.parse(text) as object }
+      const answer = await request(sent.method as 'GET', pathname, { key: bearer, headers, ...body })
+      if (pathname !== '/.well-known/agent-card.json') return answer
+      // The card names the host that was asked.
+      return new Response((await answer.text()).replaceAll(/https?:\/\/[^/"]+\/a2a/g, 'https://peer.example.com/a2a'))
+    })
+    await call('POST', '/api/secrets', { key: own.key, body: { name: 'PEER_KEY', value: peer.key } })
+    const agents = [{ name: 'peer', url: 'https://peer.example.com', secret: 'PEER_KEY' }]
+    await enable(own.key, ['a2a'], { plugins: { enabled: ['a2a'], a2a_agents: agents } })
+    const called = await run(own.key, 'a2a_call', { agent: 'peer', message: 'Say hello.' })
+    expect(called.text).toContain('Hello from the peer.')
+    expect(called.text).toContain('"state":"completed"')
+    expect(JSON.stringify(called.asked)).not.toContain(peer.key)
+    // Answers of others stand in a fence.
+    expect(called.text).toMatch(/untrusted|foreign/i)
+    vi.restoreAllMocks()
+    const weak = await newKey(own.id, ['chat', 'read', 'write'])
+    expect((await enable(weak, ['a2a'], { plugins: { enabled: ['a2a'], a2a_agents: [] } })).status).toBe(403)
   })
 })
 

@@ -101,6 +101,7 @@ export const settingsInGerman: SettingWords = {
     'toolsets.disabled': 'Abgeschaltete Werkzeuge',
     'plugins.enabled': 'Eingebaute Plugins',
     'plugins.homeassistant_url': 'Adresse von Home Assistant',
+    'plugins.a2a_agents': 'Andere Agenten',
     'tools.tool_search.enabled': 'Werkzeuge suchen',
     'tools.tool_search.threshold_pct': 'Suchen ab diesem Anteil',
     'tools.tool_search.listing': 'Namen der Werkzeuge aufzählen',
@@ -225,6 +226,8 @@ export const settingsInGerman: SettingWords = {
     'toolsets.disabled': 'Eines je Zeile.',
     'plugins.enabled': 'Eingebaute Plugins, die eingeschaltet sind. Standard: keine.',
     'plugins.homeassistant_url': 'Eine öffentliche Adresse.',
+    'plugins.a2a_agents':
+      'Andere Agenten: ein Name, eine Adresse und der Name des Geheimnisses, das ihr Zugangsschlüssel ist.',
     'tools.tool_search.enabled':
       'Werkzeuge von Servern und Plugins werden gesucht und nicht aufgezählt. Standard: selbst entscheiden.',
     'tools.tool_search.threshold_pct': 'Des Kontextfensters, in Prozent. Standard: 5.',

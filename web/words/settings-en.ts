@@ -107,6 +107,7 @@ export const settingsInEnglish: SettingWords = {
     'toolsets.disabled': 'Tools that are off',
     'plugins.enabled': 'Built-in plugins',
     'plugins.homeassistant_url': 'Address of Home Assistant',
+    'plugins.a2a_agents': 'Other agents',
     'tools.tool_search.enabled': 'Search tools',
     'tools.tool_search.threshold_pct': 'Search from this share',
     'tools.tool_search.listing': 'List the names of tools',

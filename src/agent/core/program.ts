@@ -20,6 +20,8 @@ export type Program = {
   readonly timeoutMs: number
   readonly signal: AbortSignal
   readonly call: (name: string, input: unknown) => Promise<ProgramAnswer>
+  /** The object `state` as JSON, as an earlier program of the turn has left it. */
+  readonly state?: string | undefined
   /** Receives what the program prints while it runs; of much output only the end. */
   readonly onOutput?: ((text: string) => void) | undefined
 }
@@ -32,4 +34,9 @@ export type ProgramEnd = {
   /** The size cut from the middle of the output. */
   readonly omitted?: OmittedOutput | undefined
   readonly error?: string
+  /** The object `state` as JSON, when the program has changed it. */
+  readonly state?: string
 }
+
+/** Characters of the JSON of `state`. */
+export const maxStateChars = 32_768

@@ -275,7 +275,7 @@ export const settingsSchema = z.strictObject({
   plugins: z
     .strictObject({
       enabled: z
-        .array(z.enum(['homeassistant', 'send_message', 'spotify']))
+        .array(z.enum(['a2a', 'git_guard', 'homeassistant', 'send_message', 'spotify']))
         .max(20)
         .optional()
         .describe('Built-in plugins that are on. Default: none.'),
@@ -284,6 +284,17 @@ export const settingsSchema = z.strictObject({
         .max(500)
         .optional()
         .describe('A public address.'),
+      a2a_agents: z
+        .array(
+          z.strictObject({
+            name: z.string().regex(/^[A-Za-z0-9_-]{1,32}$/),
+            url: z.url({ protocol: /^https?$/ }).max(500),
+            secret: z.string().max(64).optional(),
+          }),
+        )
+        .max(50)
+        .optional()
+        .describe('Other agents: a name, an address, and the name of the secret that is their bearer token.'),
     })
     .optional(),
   busy_input_mode: z

@@ -282,6 +282,8 @@ export type Programs = {
   readonly touches: (tool: Tool, input: unknown) => ReturnType<Tool['touches']>
   /** Dispatches a call like one of the model, but refuses it when it needs a person. */
   readonly dispatch: (call: NestedRequest) => Promise<ToolMessage>
+  /** The object `state` as JSON, which the programs of a turn share. It lasts as long as the turn. */
+  readonly state: { readonly read: () => string | undefined; readonly keep: (json: string) => void }
 }
 
 export type NestedRequest = {

@@ -148,6 +148,8 @@ export type Turn = {
   readonly waited: number
   /** Milliseconds of waiting only for persons, and the start of the current wait. */
   readonly people?: { readonly ms: number; readonly since?: number }
+  /** The object `state` of its programs, as JSON. */
+  readonly programState?: string
   /** The text so far of an answer that the next call continues. */
   readonly draft?: string
   /** The text of a reply that only updated the todo list or the like. It is the answer if an empty reply follows. */
@@ -380,9 +382,14 @@ function continuationOf(call: ToolCall): Continuation['state'] | undefined {
   return awaits?.kind === 'task' || awaits?.kind === 'question' ? awaits.state : undefined
 }
 
-/** Plans a call again that waits for a server. Other calls stay. */
+/**
+ * Plans a call again that waits for a server. Other calls stay. A call that has become a task of the server can be
+ * repeated from then on: looking at the task again, and answering its questions again, changes nothing.
+ */
 export function planAgain(call: ToolCall, answer?: Continuation['answer']): ToolCall {
   const state = continuationOf(call)
   if (!state) return call
-  return { ...fieldsOf(call), state: 'planned', continues: { state, ...(answer && { answer }) } }
+  const isTask = call.state === 'away' && call.awaits.kind === 'task'
+  const fields = { ...fieldsOf(call), ...(isTask && call.effect === 'effect' && { effect: 'keyed' as const }) }
+  return { ...fields, state: 'planned', continues: { state, ...(answer && { answer }) } }
 }

@@ -5,7 +5,7 @@
  */
 
 import { RpcTarget } from 'cloudflare:workers'
-import type { Program, ProgramEnd } from '#agent/core/program.ts'
+import { maxStateChars, type Program, type ProgramEnd } from '#agent/core/program.ts'
 import { compilerCode, runnerCode } from '../modules.ts'
 import { limitConcurrency } from '../limit-concurrency.ts'
 import type { CallAnswer, Compiled, CompiledLanguage, ProgramHost, RunAnswer, RunRequest } from './protocol.ts'
@@ -59,8 +59,14 @@ async function execute(loader: WorkerLoader, code: string, program: Program): Pr
   const entry = await openIsolate<RunnerEntrypoint>({ loader, ...isolate })
   const host = createHost(program)
   try {
-    const { tools, timeoutMs, signal } = program
-    const request = { tools, timeoutMs, limits: computeLimits, maxOutput: maxOutputChars }
+    const { tools, timeoutMs, signal, state: before } = program
+    const request = {
+      tools,
+      timeoutMs,
+      limits: computeLimits,
+      maxOutput: maxOutputChars,
+      ...(before !== undefined && { state: before }),
+    }
     const answer = await awaitAnswer(entry.run(new RemoteHost(host), request), {
       timeoutMs: timeoutMs + graceMs,
       signal,
@@ -69,12 +75,13 @@ async function execute(loader: WorkerLoader, code: string, program: Program): Pr
       answer: (ending) => endedAnswer(program, ending),
     })
     // Copied, because RPC results are disposed with the call. Truncated again, because the program can change its limit.
-    const { status, output, omitted, error } = answer
+    const { status, output, omitted, error, state } = answer
     return {
       status,
       output: (output || host.printed()).slice(0, maxOutputChars * 2),
       ...(omitted && { omitted: { bytes: Number(omitted.bytes), lines: Number(omitted.lines) } }),
       ...(error !== undefined && { error: truncate(error) }),
+      ...(typeof state === 'string' && state.length <= maxStateChars && { state }),
     }
   } finally {
     host.stop()

@@ -15,6 +15,8 @@ export type RunRequest = {
   readonly limits: ComputeLimits
   /** Characters of output; more is truncated. */
   readonly maxOutput: number
+  /** The object `state` as JSON. */
+  readonly state?: string
 }
 
 export type ComputeLimits = {

@@ -6,6 +6,7 @@
 import type { SessionEvent } from '#agent/core/event.ts'
 import { log } from '#agent/core/log.ts'
 import { clock } from '#durable/platform/clock.ts'
+import { failpoint } from '#durable/platform/failpoint.ts'
 import { isOwnReset } from '#durable/platform/object-reset.ts'
 import { outgoingOf } from '#durable/tenant/outgoing/outgoing-row.ts'
 import type { TurnSession } from '#durable/turn/turn-session.ts'
@@ -82,8 +83,10 @@ export class HookFeed {
       const { seq, at, run_id: runId } = event
       return observe(event).map((one) => ({ ...one, seq, at, runId }))
     })
-    if (found.length)
+    if (found.length) {
+      await failpoint('hook-reporting')
       await outgoingOf(this.#env, session.tenantId).accept(session.ownAuthority, session.sessionId, found)
+    }
     const done = next.length === maxEvents ? (next.at(-1)?.seq ?? published) : published
     if (session.exists) session.updateMeta({ hooksThrough: done })
     return done < (this.#published ?? 0)

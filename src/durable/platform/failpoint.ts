@@ -30,6 +30,10 @@ export type FailpointName =
   | 'job-delivering'
   | 'job-delivered'
   | 'after-goal-judge'
+  | 'hook-reporting'
+  | 'hook-stored'
+  | 'hook-claimed'
+  | 'hook-sent'
 
 type FailpointAction = { readonly do: string; readonly at: number }
 

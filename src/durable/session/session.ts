@@ -392,7 +392,7 @@ export class Session implements TurnSession {
       browser: { ...mediaSessionOf(this), hasTable: journal.hasTable('browser') },
       tenantTools: () => this.tenant.tools,
       deferTools: () => this.tenant.mcp?.defer ?? this.tenant.plugins?.defer,
-      plugins: () => this.tenant.plugins,
+      hooks: () => this.tenant.hooks,
       typed: () => typedBy(this.store.transcript()),
       window: () =>
         this.promptModel(this.store.current()?.options.model ?? this.meta.model ?? undefined)?.contextWindow,

@@ -19,7 +19,9 @@ import type { Tool } from '#agent/core/tool.ts'
 import type { TaskRequest } from '#agent/core/pending-request.ts'
 import type { ProgramHost } from './mcp/list-server.ts'
 import type { McpTools } from './mcp/tenant-tools.ts'
+import type { BuiltIn } from './plugins/built-in-plugins.ts'
 import type { TenantPluginTools } from './plugins/load-plugins.ts'
+import type { PluginHooks } from './plugins/plugin-hooks.ts'
 
 /** The age at which a new turn loads new settings. */
 const settingsMaxAgeMs = 5_000
@@ -28,6 +30,7 @@ const renewBeforeMs = 300_000
 /** A session that nobody watched asks again after this time. */
 const unwatchedMs = 60_000
 const noTools: readonly Tool[] = []
+const noBuiltIn: BuiltIn = { tools: noTools, joinHooks: (own) => own }
 
 export class SessionTenant {
   snapshot: TenantSnapshot | undefined
@@ -36,6 +39,8 @@ export class SessionTenant {
   /** Tools of MCP servers. */
   mcp: McpTools | undefined
   plugins: TenantPluginTools | undefined
+  /** Of built-in plugins and those of the tenant. */
+  hooks: PluginHooks | undefined
   /** Of built-in plugins, servers and plugins: the same array as long as they are the same. */
   tools: readonly Tool[] = noTools
   #joined: readonly (readonly Tool[])[] = []
@@ -86,20 +91,29 @@ export class SessionTenant {
       const { tryLoadMcpTools } = await import('./mcp/tenant-tools.ts')
       this.mcp = await tryLoadMcpTools(this.#env, snapshot, this.mcp)
     }
-    if (snapshot.pluginVersion !== undefined) {
-      const { tryLoadPlugins } = await import('./plugins/load-plugins.ts')
-      this.plugins = await tryLoadPlugins({ env: this.#env, loader: this.#loader, last: this.plugins }, snapshot)
-    }
-    const builtIn = snapshot.settings.plugins?.enabled?.length
-      ? (await import('./plugins/built-in-plugins.ts')).loadBuiltInPlugins(this.#env, snapshot)
-      : noTools
-    this.#joinTools(builtIn, this.mcp?.tools ?? noTools, this.plugins?.tools ?? noTools)
+    await this.#updatePlugins(snapshot)
     this.keys = opened[0]
     this.secrets = opened[1]
     this.snapshot = shareSettings(snapshot)
     this.#loadedAt = clock.now()
     this.setAccess(snapshot.access ?? fullAccess, snapshot.loadedAt)
     this.noteWatched(snapshot.isWatched ?? false, snapshot.loadedAt)
+  }
+
+  async #updatePlugins(snapshot: TenantSnapshot): Promise<void> {
+    if (snapshot.pluginVersion !== undefined) {
+      const { tryLoadPlugins } = await import('./plugins/load-plugins.ts')
+      this.plugins = await tryLoadPlugins({ env: this.#env, loader: this.#loader, last: this.plugins }, snapshot)
+    }
+    const { tools, joinHooks } = await this.#loadBuiltIn(snapshot)
+    const { hooks, tools: own = noTools } = this.plugins ?? {}
+    this.hooks = joinHooks(hooks)
+    this.#joinTools(tools, this.mcp?.tools ?? noTools, own)
+  }
+
+  async #loadBuiltIn(snapshot: TenantSnapshot): Promise<BuiltIn> {
+    if (!snapshot.settings.plugins?.enabled?.length) return noBuiltIn
+    return (await import('./plugins/built-in-plugins.ts')).loadBuiltInPlugins(this.#env, snapshot)
   }
 
   #joinTools(...lists: readonly (readonly Tool[])[]): void {

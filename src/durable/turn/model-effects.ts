@@ -90,7 +90,7 @@ export function createModelEffects(session: TurnSession, env: Env): TurnModels {
 }
 
 function getAnswerHooks(session: TurnSession): ReturnType<NonNullable<ModelEffects['answerHooks']>> {
-  const hooks = session.tenant.plugins?.hooks
+  const hooks = session.tenant.hooks
   if (!hooks?.has('transform_llm_output')) return undefined
   const { sessionId, toolRuntime } = session
   const transform = async (turn: Turn, text: string) =>

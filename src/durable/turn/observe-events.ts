@@ -7,7 +7,7 @@ import type { TurnSession } from './turn-session.ts'
 
 /** One after another, in the order of the events. Nothing waits for them. */
 export function observeEvents(session: TurnSession, events: readonly SessionEvent[]): void {
-  const hooks = session.tenant.plugins?.hooks
+  const hooks = session.tenant.hooks
   if (!hooks?.has(...observers)) return
   session.runInBackground(tell(session, hooks, events))
 }

@@ -23,6 +23,7 @@ export type ProgramLog = {
   readonly decided: (decision: ApprovalDecision) => void
   /** The reason why a tool may not be called any more in this turn. */
   readonly explainLimit: (name: string) => string | undefined
+  readonly state: Programs['state']
 }
 
 type TurnWriter = { readonly turn: () => Turn; readonly save: (commit: Commit) => void; readonly write: () => void }
@@ -43,6 +44,10 @@ export function createProgramLog(store: () => TurnWriter, look: () => View): Pro
     },
     decided: (decision) => put((turn) => ({ turn: addDecision(turn, decision) })),
     explainLimit: (name) => explainNestedCallLimit(store().turn(), name, look()),
+    state: {
+      read: () => store().turn().programState,
+      keep: (programState) => put((turn) => ({ turn: { ...turn, programState } })),
+    },
   }
 }
 
@@ -53,6 +58,7 @@ export function withPrograms(options: DispatchOptions, run: Programs['run'], log
     run,
     toolbox: () => options.toolbox,
     touches: (tool, input) => tool.touches(input, options.services),
+    state: log.state,
     dispatch: async (request) => {
       const message = await dispatchNested(request, options, log)
       read.set(request.parent, joinMarks(read.get(request.parent), message.marks))

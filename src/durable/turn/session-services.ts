@@ -41,7 +41,7 @@ import type { SessionMetadata } from '#durable/storage/session-metadata.ts'
 import type { SideCall } from '#durable/models/side-call.ts'
 import { keySource, type TenantKeys } from '#durable/models/credentials.ts'
 import { createToolDeployment } from '#durable/models/tool-deployment.ts'
-import type { TenantPluginTools } from '#durable/tenant/plugins/load-plugins.ts'
+import type { PluginHooks } from '#durable/tenant/plugins/plugin-hooks.ts'
 import { createTenantFetch } from '#durable/tenant/tenant-fetch.ts'
 import { clock } from '#durable/platform/clock.ts'
 import type { GuardedFetch } from '#durable/platform/guarded-fetch.ts'
@@ -81,8 +81,8 @@ export type ToolRuntimeOptions = {
   readonly tenantTools?: () => readonly Tool[]
   /** Loaded with the tools of the tenant. */
   readonly deferTools?: () => DeferTools | undefined
-  /** The plugins of the tenant. */
-  readonly plugins?: () => TenantPluginTools | undefined
+  /** Of the plugins of the tenant. */
+  readonly hooks?: () => PluginHooks | undefined
   /** Tokens of the context window of the session's model. */
   readonly window?: () => number | undefined
 }

@@ -124,7 +124,7 @@ export class ToolBatches {
     const { backend, shell } = services
     const describeLocation = () => `${backend.kind} ${shell.read().cwd}`
     const permission = { services, describeLocation, now: clock.now, egress: marks, ...approvals }
-    const hooks = this.#options.plugins?.()?.hooks.forCalls({ sessionId, runId, model: services.model })
+    const hooks = this.#options.hooks?.()?.forCalls({ sessionId, runId, model: services.model })
     const dispatchOptions: DispatchOptions = {
       toolbox: this.#toolbox.tools(settings, scope),
       services,

@@ -31,7 +31,7 @@ type CodeContext = CallContext & Pick<Services, 'programs' | 'backend'>
 const definition = defineTool({
   name: 'execute_code',
   toolset: 'code_execution',
-  description: `Run a JavaScript or TypeScript program that calls tools: for three or more calls with logic between them, loops, or large results of which little matters. Results stay in the program; you see what it prints with console.log, and its last value. Fresh every time, top-level await, no network, no files of its own, 300 s, ${maxProgramCalls} calls. language "python" runs python3 in the workspace where the backend has it, without tools.`,
+  description: `Run a JavaScript or TypeScript program that calls tools: for three or more calls with logic between them, loops, or large results of which little matters. Results stay in the program; you see what it prints with console.log, and its last value. Fresh every time but for the object state (JSON, 32 KB), which the turn's later programs get; top-level await, no network, no files of its own, 300 s, ${maxProgramCalls} calls. language "python" runs python3 in the workspace where the backend has it, without tools.`,
   input,
   needs: ['programs', 'backend'],
   effect: 'effect',
@@ -65,9 +65,11 @@ async function runProgram({ code, language }: Input, context: CodeContext): Prom
   const programEnd = new AbortController()
   const calls = createProgramCalls({ parent: callId, programs, signal: AbortSignal.any([signal, programEnd.signal]) })
   const tools = listCallableTools(programs.toolbox()).map(describeFunction)
-  const result = await programs.run({ ...options, tools, call: calls.call, ...(language && { language }) })
+  const state = programs.state.read()
+  const result = await programs.run({ ...options, tools, call: calls.call, state, ...(language && { language }) })
   programEnd.abort()
   await calls.waitForAll()
+  if (result.state !== undefined) programs.state.keep(result.state)
   return renderAnswer({ end: addPythonHint(result, code), callCount: calls.count(), startedAt }, context)
 }
 

@@ -26,6 +26,8 @@ const others = [
   ['mcp__*', /^mcp__/],
   ['plugin__*', /^plugin__/],
   ['browser_*', /^browser_/],
+  ['ha_*', /^ha_/],
+  ['spotify_*', /^spotify_/],
   ['memory', /^memory$/],
   ['session_search', /^session_search$/],
   ['tool_search', /^tool_search$/],

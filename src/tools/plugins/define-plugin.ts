@@ -1,8 +1,9 @@
 /**
- * Defines built-in plugins: tools for one service, which a tenant has from the moment that its setting `plugins.enabled`
- * names the plugin. What they reach is given to them, so that a plugin is one file without platform code.
+ * Defines built-in plugins: tools and hooks, which a tenant has from the moment that its setting `plugins.enabled` names the
+ * plugin. What they reach is given to them, so that a plugin is one file without platform code.
  */
 
+import type { HookName } from '#agent/core/hook.ts'
 import type { Authority } from '#agent/core/permission/authority.ts'
 import type { Tool } from '#agent/core/tool.ts'
 import type { ToolDeployment } from '#agent/core/vendor/tool-deployment.ts'
@@ -63,13 +64,29 @@ export type PluginHost = {
   /** Goes through the guard for addresses, and is limited in time and bytes. Rejects when there is no answer. */
   readonly request: (request: PluginRequest) => Promise<{ readonly status: number; readonly text: string }>
   readonly messages: Messages
+  /** A secret of the tenant by its name, for the service that a setting names with it. */
+  readonly secret: (name: string) => Promise<string | undefined>
   /** Milliseconds since 1970. */
   readonly now: () => number
+  /** Ends early when the signal aborts. */
+  readonly wait: (ms: number, signal: AbortSignal) => Promise<void>
 }
+
+/** Gets what hooks of tenants get, and answers as they do: its decisions only tighten. */
+export type BuiltInHook = {
+  /** Patterns of tool names, separated by `|`. Default: all. */
+  readonly matcher?: string
+  /** A call is blocked when the hook throws. */
+  readonly required?: boolean
+  readonly run: (event: Readonly<Record<string, unknown>>) => unknown
+}
+
+export type BuiltInHooks = Readonly<Partial<Record<HookName, BuiltInHook>>>
 
 export type BuiltInPlugin = {
   readonly name: string
-  readonly createTools: (host: PluginHost) => readonly Tool[]
+  readonly createTools?: (host: PluginHost) => readonly Tool[]
+  readonly createHooks?: (host: PluginHost) => BuiltInHooks
 }
 
-export const definePlugin = (plugin: BuiltInPlugin): BuiltInPlugin => plugin
+export const definePlugin = <Plugin extends BuiltInPlugin>(plugin: Plugin): Plugin => plugin

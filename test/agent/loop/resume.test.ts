@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { resume } from '#agent/loop/resume.ts'
-import { newTurn, type ToolCall, type Turn } from '#agent/core/turn.ts'
+import { newTurn, planAgain, type ToolCall, type Turn } from '#agent/core/turn.ts'
 import { LoopHarness } from '../support/scripted.ts'
 
 const afterDeath = (call: Partial<ToolCall>) => {
@@ -22,6 +22,16 @@ describe('a call that was running when the object died', () => {
   it('is settled when it is not repeatable', () => {
     expect(afterDeath({ effect: 'effect' })).toBe('ready')
     expect(afterDeath({ effect: 'once' })).toBe('ready')
+  })
+
+  it('looks at its task again, and is settled when it had continued with the answer of a person', () => {
+    const away = { id: 'a', name: 'tool', input: {}, effect: 'effect', state: 'away' } as const
+    const task = { kind: 'task', server: 's', workId: 't', state: '{}', until: 1 } as const
+    const question = { kind: 'question', question: 'q', choices: [], multiSelect: false, state: '{}' } as const
+    const runs = (awaits: typeof task | typeof question) =>
+      ({ ...planAgain({ ...away, awaits }), state: 'running', since: 1 }) as Partial<ToolCall>
+    expect(afterDeath(runs(task))).toMatchObject({ state: 'planned', continues: { state: '{}' } })
+    expect(afterDeath(runs(question))).toBe('ready')
   })
 })
 

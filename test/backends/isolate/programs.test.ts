@@ -22,6 +22,33 @@ const running = (source: string, more: Partial<Program> = {}): Promise<ProgramEn
     ...more,
   })
 
+describe('the object state of a program', () => {
+  it('has what the last one has left, and is returned when it has changed', async () => {
+    expect(await running('state.n = (state.n ?? 0) + 1; state.n', { state: '{"n":4}' })).toEqual({
+      status: 'success',
+      output: '5\n',
+      state: '{"n":5}',
+    })
+    expect(await running('state = { b: [1] }; throw new Error("late")')).toMatchObject({
+      status: 'error',
+      state: '{"b":[1]}',
+    })
+    expect(await running('state.n', { state: '{"n":4}' })).toEqual({ status: 'success', output: '4\n' })
+  })
+
+  it.each([
+    ['too large', 'state.a = "x".repeat(40_000)', /at most 32768 characters/],
+    ['no object', 'state = 7', /must be an object/],
+    ['circular', 'state.a = state', /circular/i],
+    ['not readable', 'state.toJSON = () => { throw new Error("no") }', /not kept: .*no/],
+    ['an endless loop', 'state.toJSON = () => { for (;;) {} }', /not kept/],
+  ])('that is %s is not kept, and the output says so', async (_, source, said) => {
+    const end = await running(`${source}\nundefined`)
+    expect(end.state).toBeUndefined()
+    expect(end.output).toMatch(said)
+  })
+})
+
 describe('the output of a program', () => {
   it.each<[string, string, string]>([
     [

@@ -152,6 +152,23 @@ describe('the object dies', () => {
     expect(await fileOf(id, 'count.txt')).toBe('1\n2\n3\n')
   })
 
+  it('between two programs: the second has the state of the first, and the next turn does not', async () => {
+    hangAt('before-model', 2)
+    const program = (id: string, code: string) => ({ id, name: 'execute_code', input: { code } })
+    const { id, run } = await begin([
+      calls(program('c1', 'state.seen = [1, 2]')),
+      calls(program('c2', 'state.seen.length')),
+      says('Done.'),
+      calls(program('c3', 'typeof state.seen')),
+      says('Done.'),
+    ])
+    await cameTo('before-model')
+    expect(await dieAndGoOn(id, run)).toMatchObject({ status: 'completed', output: 'Done.' })
+    await call('POST', `/api/sessions/${id}/chat`, { body: { input: 'again' } })
+    const outputs = (await resultsOf(id)).map(({ content }) => (JSON.parse(content) as { output: string }).output)
+    expect(outputs.slice(1)).toEqual(['2', 'undefined'])
+  })
+
   it('after the whole answer was streamed and before it was stored: the answer is stored once', async () => {
     hangAt('before-final')
     const { id, run } = await begin([says('Hello.'), says('Hello again.')])

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import type { ToolMessage } from '#agent/core/message.ts'
 import type { Program, ProgramAnswer, ProgramEnd } from '#agent/core/program.ts'
 import type { NestedRequest, Programs, Tool } from '#agent/core/tool.ts'
-import { toProgramAnswer, renderDeclarations } from '#tools/code/program-calls.ts'
+import { listCallableTools, toProgramAnswer, renderDeclarations } from '#tools/code/program-calls.ts'
 import executeCode from '#tools/code/execute-code.tool.ts'
 import { tools } from '#tools/index.ts'
 import { call } from '../support/call.ts'
@@ -24,6 +24,7 @@ function setUp(act: (program: Program) => Promise<ProgramEnd>, answer: (request:
     run: act,
     toolbox: () => toolbox,
     touches: () => 'nothing',
+    state: { read: () => undefined, keep: () => undefined },
     dispatch: async (request) => {
       asked.push(request)
       return answer(request)
@@ -63,6 +64,13 @@ describe('execute_code', () => {
     for (const waits of ['clarify', 'delegate_task', 'execute_code', 'cronjob', 'process'])
       expect(names).not.toContain(waits)
     expect(given?.tools[1]?.parameters.slice(0, 2)).toEqual(['path', 'content'])
+  })
+
+  it('calls tools of servers, plugins and services, and none that sends messages to people', () => {
+    const [tool] = tools
+    const names = ['mcp__a__b', 'plugin__a__b', 'ha_get_state', 'spotify_search', 'send_message', 'a2a_call']
+    const found = listCallableTools(new Map(names.map((name) => [name, { ...tool, name } as Tool])))
+    expect(found.map(({ name }) => name)).toEqual(names.slice(0, 4))
   })
 
   it.each<[string, unknown, RegExp]>([
@@ -111,6 +119,7 @@ describe('execute_code', () => {
       },
       toolbox: () => toolbox,
       touches: () => 'nothing',
+      state: { read: () => undefined, keep: () => undefined },
       dispatch: async (request) => {
         signal = request.signal
         await new Promise((stopped) => request.signal.addEventListener('abort', stopped))

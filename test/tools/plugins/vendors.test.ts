@@ -29,7 +29,9 @@ const host: PluginHost = {
       settings: {},
       vendor: (id: string) => ({ id, baseUrl: vendor.url, isReplaced: true, keys, paidBy: 'tenant', variable: '' }),
     }) as unknown as ToolDeployment,
+  secret: async () => undefined,
   now: () => now,
+  wait: async () => undefined,
   request: async ({ url: address, method = 'GET', headers = {}, body, signal }) => {
     const response = await fetch(address, { method, headers, signal, ...(body !== undefined && { body }) })
     return { status: response.status, text: await response.text() }

@@ -4,6 +4,7 @@
  */
 
 import { WorkerEntrypoint } from 'cloudflare:workers'
+import { maxStateChars } from '#agent/core/program.ts'
 import { importableModules } from '../compile/importable-modules.ts'
 import { missingModuleMessage } from '../compile/messages.ts'
 import type { ProgramHost, RunAnswer, RunRequest } from '../protocol.ts'
@@ -50,7 +51,9 @@ export class Runner extends WorkerEntrypoint {
     }
     prepareGlobals({ host, request, output, pending, guard, exit })
     const end = await Promise.race([ended, runProgram({ output, pending, guard, unhandled })])
-    return { ...end, output: output.readAll(), omitted: output.omitted() }
+    const state = renderState(output)
+    const changed = state !== undefined && state !== (request.state ?? '{}')
+    return { ...end, output: output.readAll(), omitted: output.omitted(), ...(changed && { state }) }
   }
 }
 
@@ -75,9 +78,27 @@ function prepareGlobals({ host, request, output, pending, guard, exit }: Program
     }
   }
   const tools = createToolFunctions(request.tools, (name, input) => pending.track(call(name, input)))
-  Object.assign(globalThis, tools, { tools, require: (name: unknown) => loadModule(name) })
+  const state: unknown = JSON.parse(request.state ?? '{}')
+  Object.assign(globalThis, tools, { tools, state, require: (name: unknown) => loadModule(name) })
   Object.defineProperties(process, { exit: { value: exit }, getBuiltinModule: { value: loadModule } })
   limitBuiltIns()
+}
+
+/** Saved, because a program can replace it. */
+const { stringify } = JSON
+
+/** Values that JSON does not have are lost, as everywhere. Undefined: nothing can be kept. */
+function renderState(output: ProgramOutput): string | undefined {
+  try {
+    const value: unknown = Reflect.get(globalThis, 'state')
+    const isKept = typeof value === 'object' && value !== null && !Array.isArray(value)
+    const text = isKept ? stringify(value) : undefined
+    if (text !== undefined && text.length <= maxStateChars) return text
+    output.print([`[state is not kept: it must be an object of at most ${maxStateChars} characters of JSON]`])
+  } catch (error) {
+    output.print([`[state is not kept: ${formatError(error)}]`])
+  }
+  return undefined
 }
 
 type ProgramContext = Pick<ProgramRun, 'output' | 'pending'> & {

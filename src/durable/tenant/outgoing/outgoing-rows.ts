@@ -9,6 +9,7 @@ import { type Authority, isLimitedByRole } from '#agent/core/permission/authorit
 import { log } from '#agent/core/log.ts'
 import { matchesTool } from '#agent/plugins/plugin.ts'
 import { clock } from '#durable/platform/clock.ts'
+import { failpoint } from '#durable/platform/failpoint.ts'
 import { unseal } from '#durable/platform/seal.ts'
 import { createTenantFetch } from '../tenant-fetch.ts'
 import type { TenantAudit } from '../audit.ts'
@@ -33,8 +34,8 @@ const maxBodyChars = 64 * 1024
 const maxTextChars = 2_000
 /** After each failed attempt. The last one is the end. */
 const retryDelaysMs = [5_000, 300_000, 1_800_000, 7_200_000, 18_000_000, 36_000_000]
-/** An attempt that a crash has interrupted is made again after this time. */
-const leaseMs = 60_000
+/** An attempt that a crash has interrupted is made again after this time. Longer than an attempt takes. */
+const leaseMs = 20_000
 const maxAtOnce = 10
 export const previousSecretMs = 86_400_000
 
@@ -177,7 +178,7 @@ export class OutgoingRows extends TenantPart {
   }
 
   /** Stores events for all hooks that want them. A repeated report adds nothing. */
-  accept(authority: Authority, sessionId: string, events: readonly OutgoingEvent[]): void {
+  async accept(authority: Authority, sessionId: string, events: readonly OutgoingEvent[]): Promise<void> {
     this.requireOwn(authority)
     const hooks = this.#list().filter(({ disabled }) => disabled === undefined)
     const now = clock.now()
@@ -195,6 +196,8 @@ export class OutgoingRows extends TenantPart {
       "DELETE FROM outgoing_delivery WHERE status <> 'pending' AND n < (SELECT max(n) FROM outgoing_delivery) - ?",
       maxKept,
     )
+    this.#setNext()
+    await failpoint('hook-stored')
     this.#sendSoon()
   }
 
@@ -215,6 +218,7 @@ export class OutgoingRows extends TenantPart {
     for (const { id } of due)
       this.#sql.exec('UPDATE outgoing_delivery SET nextAt = ? WHERE id = ?', clock.now() + leaseMs, id)
     this.#setNext()
+    if (due.length) await failpoint('hook-claimed')
     await Promise.all(due.map((delivery) => this.#attempt(delivery)))
     this.#setNext()
     if (due.length === maxAtOnce) await this.send(clock.now())
@@ -230,6 +234,7 @@ export class OutgoingRows extends TenantPart {
     const attempt = secrets.length
       ? await sendSigned(createTenantFetch(env, tenantId, runInBackground), request)
       : { at: clock.now(), status: null, error: 'Its secret cannot be opened. Rotate it.' }
+    await failpoint('hook-sent')
     this.#finish(delivery, attempt)
   }
 

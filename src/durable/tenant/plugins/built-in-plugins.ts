@@ -1,9 +1,8 @@
-/** Gives built-in plugins what they reach: guarded requests, keys of the tenant, and its chats. */
+/** Gives built-in plugins what they reach: guarded requests, keys of the tenant, and its chats. Calls their hooks. */
 
 import { BoundedMap } from '#agent/core/bounded-map.ts'
 import { type Authority, chatName, historyReach } from '#agent/core/permission/authority.ts'
 import { log } from '#agent/core/log.ts'
-import type { Settings } from '#agent/core/settings.ts'
 import type { Tool } from '#agent/core/tool.ts'
 import { parseTargets } from '#agent/schedule/job/targets.ts'
 import { createConnections } from '#db/channel-connections.ts'
@@ -12,42 +11,82 @@ import { historyDb } from '#db/shards/sharded-database.ts'
 import { createTenantDb } from '#db/tenant-db.ts'
 import { sessionStub, tenantStub } from '#durable/platform/addresses.ts'
 import { clock } from '#durable/platform/clock.ts'
+import { openSecrets } from '#durable/platform/tenant-secrets.ts'
 import { createToolDeployment } from '#durable/models/tool-deployment.ts'
-import type { MessageOutcome, MessageTarget, OutgoingMessage, PluginHost } from '#tools/plugins/define-plugin.ts'
+import type {
+  BuiltInHooks,
+  MessageOutcome,
+  MessageTarget,
+  OutgoingMessage,
+  PluginHost,
+} from '#tools/plugins/define-plugin.ts'
 import { builtInPlugins } from '#tools/plugins/plugins.ts'
 import { resolveChat } from '../channels/resolve-chat.ts'
 import { chatSessionId } from '../jobs/chat-session.ts'
 import type { ChatNotice, NoticeState } from '../jobs/session-port.ts'
 import { createTenantFetch } from '../tenant-fetch.ts'
+import { type HookedPlugin, type HookReport, PluginHooks } from './plugin-hooks.ts'
 import type { TenantSnapshot } from '../tenant-snapshot.ts'
 
-type Loaded = { readonly tools: readonly Tool[]; settings: Settings }
+export type BuiltIn = {
+  readonly tools: readonly Tool[]
+  /** Adds the hooks of built-in plugins to those of the tenant's. */
+  readonly joinHooks: (own: PluginHooks | undefined) => PluginHooks | undefined
+}
+type Loaded = BuiltIn & { snapshot: TenantSnapshot }
 
 const cache = new BoundedMap<string, Loaded>(500)
 const requestLimits = { timeoutMs: 30_000, maxBytes: 4 * 1024 * 1024 }
-const ignoreEnd = (work: Promise<unknown>): void => void work.catch(() => undefined)
+const ignore = (): void => undefined
+const ignoreEnd = (work: Promise<unknown>): void => void work.catch(ignore)
 
-/** The tools of the plugins that the settings name. The same array as long as these are the same. */
-export function loadBuiltInPlugins(env: Env, { id, settings }: TenantSnapshot): readonly Tool[] {
+/** The plugins that the settings name. The same arrays as long as these are the same. */
+export function loadBuiltInPlugins(env: Env, snapshot: TenantSnapshot): BuiltIn {
+  const { id, settings } = snapshot
   const names = new Set<string>(settings.plugins?.enabled)
   const key = `${id} ${[...names].toSorted().join()}`
   const cached = cache.get(key)
   if (cached) {
-    cached.settings = settings
-    return cached.tools
+    cached.snapshot = snapshot
+    return cached
   }
-  const loaded: { settings: Settings; tools: readonly Tool[] } = { settings, tools: [] }
-  const host = createHost(env, id, () => loaded.settings)
-  loaded.tools = builtInPlugins.filter(({ name }) => names.has(name)).flatMap((plugin) => plugin.createTools(host))
-  cache.set(key, loaded)
-  return loaded.tools
+  let own: Loaded | undefined
+  const host = createHost(env, id, () => own?.snapshot ?? snapshot)
+  const plugins = builtInPlugins.filter(({ name }) => names.has(name))
+  const hooked = plugins.flatMap(({ name, createHooks }) => (createHooks ? [withHooks(name, createHooks(host))] : []))
+  own = {
+    snapshot,
+    tools: plugins.flatMap(({ createTools }) => createTools?.(host) ?? []),
+    joinHooks: (hooks) => (hooked.length ? (hooks ?? new PluginHooks([])).with(hooked) : hooks),
+  }
+  cache.set(key, own)
+  return own
 }
 
-function createHost(env: Env, tenantId: string, settings: () => Settings): PluginHost {
+/** A hook that fails is logged by its caller's report, and blocks where it is required. It never stops by itself. */
+function withHooks(name: string, hooks: BuiltInHooks): HookedPlugin {
+  const described = Object.entries(hooks).map(([hook, { matcher = '*', required = false }]) => [
+    hook,
+    { matcher, required },
+  ])
+  const report: HookReport = ({ error }) => {
+    if (error !== undefined) log.warn('plugin.hook_failed', `A hook of the plugin ${name} failed.`, { reason: error })
+  }
+  return {
+    name,
+    hooks: Object.fromEntries(described) as HookedPlugin['hooks'],
+    hasFailed: false,
+    call: async ({ hook, event }) => ({ answer: { ok: true, value: await hooks[hook]?.run(event) }, report }),
+  }
+}
+
+function createHost(env: Env, tenantId: string, snapshot: () => TenantSnapshot): PluginHost {
   const guardedFetch = createTenantFetch(env, tenantId, ignoreEnd)
   return {
-    deployment: () => createToolDeployment(env, { id: tenantId, settings: settings() }),
+    deployment: () => createToolDeployment(env, { id: tenantId, settings: snapshot().settings }),
+    secret: async (name) => (await openSecrets(env, snapshot())).get(name),
     now: () => clock.now(),
+    wait: (ms, signal) => clock.wait(ms, { signal }).catch(ignore),
     request: async ({ signal, ...request }) => {
       const { response } = await guardedFetch({ ...request, ...requestLimits, signal })
       return { status: response.status, text: await response.text() }

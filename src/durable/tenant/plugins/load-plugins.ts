@@ -15,7 +15,7 @@ import { redactorFor } from '#durable/platform/redaction.ts'
 import { openSecrets, type SealedSecrets } from '#durable/platform/tenant-secrets.ts'
 import type { TenantSnapshot } from '../tenant-snapshot.ts'
 import { capabilitiesOf, createPluginHost, ownAuthority } from './plugin-host.ts'
-import { PluginHooks } from './plugin-hooks.ts'
+import { type HookedPlugin, PluginHooks, type HookReport } from './plugin-hooks.ts'
 import { type PluginLog, pluginsOf, type RunningPlugin } from './plugin-row.ts'
 
 export type TenantPluginTools = {
@@ -32,9 +32,6 @@ type PluginCallOptions = {
   readonly model?: SideModel | undefined
   readonly signal?: AbortSignal | undefined
 }
-
-/** `error`: told in the logs. */
-type CallReport = (end: { readonly hook?: 'failed' | 'done' | undefined; readonly error?: string }) => void
 
 type Catalogue = { readonly version: number; readonly plugins: readonly RunningPlugin[] }
 
@@ -64,8 +61,16 @@ async function loadPlugins(
   const tools = plugins.flatMap((plugin) =>
     plugin.hasFailed ? [] : plugin.manifest.tools.map((tool) => createTool(plugin, tool, runner)),
   )
-  return { version, tools, hooks: new PluginHooks(plugins, runner), defer: deferTools, runner }
+  const hooks = new PluginHooks(plugins.map((plugin) => withHooks(plugin, runner)))
+  return { version, tools, hooks, defer: deferTools, runner }
 }
+
+const withHooks = (plugin: RunningPlugin, runner: PluginRunner): HookedPlugin => ({
+  name: plugin.name,
+  hooks: plugin.manifest.hooks,
+  hasFailed: plugin.hasFailed,
+  call: ({ hook, event, model }) => runner.call(plugin, { target: { kind: 'hook', name: hook }, input: event, model }),
+})
 
 async function loadCatalogue(env: Env, id: string, version: number): Promise<Catalogue> {
   const known = catalogues.get(id)
@@ -109,7 +114,7 @@ export class PluginRunner {
     plugin: RunningPlugin,
     { target, input, model, signal }: PluginCallOptions,
     isFresh = false,
-  ): Promise<{ readonly answer: PluginAnswer; readonly report: CallReport }> {
+  ): Promise<{ readonly answer: PluginAnswer; readonly report: HookReport }> {
     const [env, tenantId, loader] = [this.#env, this.#tenantId, this.#loader]
     const opened = await this.#open(plugin, isFresh)
     if (!opened || !loader) return { answer: notRunning(loader), report: () => undefined }
@@ -119,7 +124,7 @@ export class PluginRunner {
       { target, input, host, capabilities: capabilitiesOf(plugin.grants), signal },
     )
     const { redact } = redactorFor(env, tenantId)
-    const report: CallReport = ({ hook, error }) => {
+    const report: HookReport = ({ hook, error }) => {
       const failure = error === undefined ? [] : [{ level: 'error' as const, text: redact(error) }]
       const logs = (answer.logs ?? []).map((text) => ({ level: 'info' as const, text: redact(text) }))
       this.#report(plugin, [...logs, ...failure], hook)

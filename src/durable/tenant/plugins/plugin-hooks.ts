@@ -8,8 +8,8 @@ import type { ToolCall } from '#agent/core/turn.ts'
 import { combineAnswers, failClosed, type HookAnswer, readHookAnswer } from '#agent/plugins/hook-answers.ts'
 import { matchesTool } from '#agent/plugins/plugin.ts'
 import type { CallHooks } from '#tools/dispatch.ts'
-import type { PluginRunner } from './load-plugins.ts'
-import type { RunningPlugin } from './plugin-row.ts'
+import type { PluginManifest } from '#agent/plugins/plugin.ts'
+import type { PluginAnswer } from '#backends/plugins/protocol.ts'
 
 /** Longer texts of a hook are ignored. */
 const maxTextChars = 400_000
@@ -23,18 +23,32 @@ export type HookedSession = {
 
 type Event = Readonly<Record<string, unknown>>
 
-export class PluginHooks {
-  readonly #plugins: readonly RunningPlugin[]
-  readonly #runner: PluginRunner
+export type HookCall = { readonly hook: HookName; readonly event: Event; readonly model: SideModel | undefined }
+/** `error`: told in the logs. */
+export type HookReport = (end: { readonly hook?: 'failed' | 'done' | undefined; readonly error?: string }) => void
 
-  constructor(plugins: readonly RunningPlugin[], runner: PluginRunner) {
+/** A plugin with its hooks: of a tenant, whose code runs in an isolate, or a built-in one. */
+export type HookedPlugin = {
+  readonly name: string
+  readonly hooks: PluginManifest['hooks']
+  /** It failed too often: only its guard acts, and blocks. */
+  readonly hasFailed: boolean
+  readonly call: (call: HookCall) => Promise<{ readonly answer: PluginAnswer; readonly report: HookReport }>
+}
+
+export class PluginHooks {
+  readonly #plugins: readonly HookedPlugin[]
+
+  constructor(plugins: readonly HookedPlugin[]) {
     this.#plugins = plugins
-    this.#runner = runner
   }
+
+  /** The hooks of other plugins too. */
+  with = (others: readonly HookedPlugin[]): PluginHooks => new PluginHooks([...this.#plugins, ...others])
 
   /** Whether a plugin has one of these hooks. */
   readonly has = (...names: readonly HookName[]): boolean =>
-    this.#plugins.some(({ manifest: { hooks } }) => names.some((name) => hooks[name]))
+    this.#plugins.some(({ hooks }) => names.some((name) => hooks[name]))
 
   /** The hooks around calls of one run. Undefined: there are none. */
   forCalls(session: HookedSession): CallHooks | undefined {
@@ -45,8 +59,8 @@ export class PluginHooks {
     }
   }
 
-  #matching(hook: HookName, tool = ''): readonly RunningPlugin[] {
-    return this.#plugins.filter(({ manifest: { hooks } }) => {
+  #matching(hook: HookName, tool = ''): readonly HookedPlugin[] {
+    return this.#plugins.filter(({ hooks }) => {
       const found = hooks[hook]
       return found !== undefined && (tool === '' ? true : matchesTool(found.matcher, tool))
     })
@@ -55,20 +69,30 @@ export class PluginHooks {
   #judge(call: ToolCall, session: HookedSession) {
     const found = this.#matching('pre_tool_call', call.name)
     if (!found.length) return undefined
-    const event = { tool_name: call.name, args: call.input, ...renderIds(session), tool_call_id: call.id }
     const ask = async () => {
-      const answers: HookAnswer[] = []
-      for (const plugin of found) {
-        answers.push(await this.#askGuard(plugin, event, session))
-        if (answers.at(-1)?.action === 'block') break
-      }
-      return combineAnswers(answers, call.input)
+      const answers = await this.#askAll(found, call, session)
+      const combined = combineAnswers(answers, call.input)
+      if (!('input' in combined)) return combined
+      // Guards see what will run, not only what the model wrote. A second change counts for nothing.
+      const again = await this.#askAll(found, { ...call, input: combined.input }, session)
+      const decisions = again.filter(({ action }) => action !== 'modify')
+      return combineAnswers([...answers, ...decisions], call.input)
     }
     return ask()
   }
 
-  async #askGuard(plugin: RunningPlugin, event: Event, session: HookedSession): Promise<HookAnswer> {
-    const failed = plugin.manifest.hooks.pre_tool_call?.required
+  async #askAll(found: readonly HookedPlugin[], call: ToolCall, session: HookedSession): Promise<HookAnswer[]> {
+    const event = { tool_name: call.name, args: call.input, ...renderIds(session), tool_call_id: call.id }
+    const answers: HookAnswer[] = []
+    for (const plugin of found) {
+      answers.push(await this.#askGuard(plugin, event, session))
+      if (answers.at(-1)?.action === 'block') break
+    }
+    return answers
+  }
+
+  async #askGuard(plugin: HookedPlugin, event: Event, session: HookedSession): Promise<HookAnswer> {
+    const failed = plugin.hooks.pre_tool_call?.required
       ? failClosed(plugin.name)
       : ({ plugin: plugin.name, action: 'none' } as const)
     if (plugin.hasFailed) return failed
@@ -115,13 +139,12 @@ export class PluginHooks {
 
   /** `read` returns undefined for an answer of the wrong shape. */
   async #run<Answer>(
-    plugin: RunningPlugin,
+    plugin: HookedPlugin,
     hook: HookName,
     { event, session, read }: HookRun<Answer>,
   ): Promise<Answer | undefined> {
     try {
-      const call = { target: { kind: 'hook', name: hook } as const, input: event, model: session.model }
-      const { answer, report } = await this.#runner.call(plugin, call)
+      const { answer, report } = await plugin.call({ hook, event, model: session.model })
       const found = answer.ok ? read(answer.value) : undefined
       if (found !== undefined) {
         report({ hook: 'done' })
@@ -129,7 +152,7 @@ export class PluginHooks {
       }
       const reason = answer.ok ? 'It returned something else than such a hook may.' : answer.error
       report({
-        hook: plugin.manifest.hooks.pre_tool_call?.required ? undefined : 'failed',
+        hook: plugin.hooks.pre_tool_call?.required ? undefined : 'failed',
         error: `${hook}: ${reason}`,
       })
     } catch (error) {

@@ -1,0 +1,315 @@
+/** Calls other agents by A2A 1.0 and 0.3, by JSON-RPC: sends a message, polls the task that it becomes, and cancels it. */
+
+import * as z from 'zod'
+import { isJsonObject, type JsonObject, parseJson } from '#agent/core/parse-json.ts'
+import { assessByRisk } from '#agent/policy/approval/approval.ts'
+import { defineTool } from '../define-tool.ts'
+import { fail, type ToolAnswer } from '../tool-result.ts'
+import { definePlugin, type PluginHost } from './define-plugin.ts'
+
+const toolset = 'a2a'
+const maxErrorChars = 300
+const maxSkills = 50
+const firstPollMs = 500
+const maxPollMs = 10_000
+const maxPolls = 1_000
+/** Looks at a task that fail one after another, before the call ends without its outcome. */
+const maxFailedPolls = 5
+const defaultWaitSeconds = 300
+const maxWaitSeconds = 600
+
+type Agent = { readonly name: string; readonly url: string; readonly secret?: string | undefined }
+type Version = '1.0' | '0.3'
+/** The interface of an agent that its card names. */
+type Endpoint = { readonly agent: Agent; readonly url: string; readonly version: Version; readonly card: JsonObject }
+type Failure = { readonly error: string }
+type Task = {
+  readonly reply: string
+  readonly context_id: string | null
+  readonly task_id: string | null
+  readonly state: string
+}
+
+const agentName = z.string().min(1).max(32).describe('Its name, as a2a_list shows it.')
+const taskId = z.string().min(1).max(512)
+
+const listAgents = (host: PluginHost): readonly Agent[] => host.deployment().settings.plugins?.a2a_agents ?? []
+
+function findAgent(host: PluginHost, name: string): Agent | Failure {
+  const agents = listAgents(host)
+  const found = agents.find((agent) => agent.name === name)
+  if (found) return found
+  const known = agents.map((agent) => agent.name).join(', ')
+  return { error: `There is no agent ${name}. ${known ? `There are: ${known}.` : 'plugins.a2a_agents names none.'}` }
+}
+
+type Ask = { readonly agent: Agent; readonly url: string; readonly signal: AbortSignal; readonly json?: JsonObject }
+
+/** The token goes to the origin of the agent's address alone. */
+async function ask(host: PluginHost, wish: Ask, version?: Version): Promise<JsonObject | Failure> {
+  const { agent, url, signal, json } = wish
+  const token = agent.secret === undefined ? '' : await host.secret(agent.secret)
+  if (token === undefined)
+    return { error: `There is no secret ${agent.secret}, which the agent ${agent.name} needs. Tell the user.` }
+  const headers = {
+    accept: 'application/json',
+    ...(token && { authorization: `Bearer ${token}` }),
+    ...(version && { 'a2a-version': version }),
+  }
+  const sent = json
+    ? {
+        method: 'POST' as const,
+        headers: { ...headers, 'content-type': 'application/json' },
+        body: JSON.stringify(json),
+      }
+    : { method: 'GET' as const, headers }
+  try {
+    return readAnswer(agent, await host.request({ url, signal, ...sent }))
+  } catch (error) {
+    return {
+      error: `The agent ${agent.name} cannot be reached: ${error instanceof Error ? error.message : String(error)}`,
+    }
+  }
+}
+
+function readAnswer({ name }: Agent, { status, text }: { status: number; text: string }): JsonObject | Failure {
+  const answer = parseJson(text)
+  if (status >= 200 && status <= 299 && isJsonObject(answer)) return answer
+  return { error: `The agent ${name} answered with status ${status}: ${text.slice(0, maxErrorChars)}` }
+}
+
+const cardAddress = (url: string): string =>
+  url.endsWith('.json') ? url : `${url.replace(/\/{1,20}$/, '')}/.well-known/agent-card.json`
+
+async function openEndpoint(host: PluginHost, name: string, signal: AbortSignal): Promise<Endpoint | Failure> {
+  const agent = findAgent(host, name)
+  if ('error' in agent) return agent
+  const card = await ask(host, { agent, url: cardAddress(agent.url), signal })
+  if (isFailure(card)) return card
+  const offered = chooseInterface(card)
+  if (!offered) return { error: `The agent ${name} offers no JSON-RPC of A2A 1.0 or 0.3.` }
+  const url = URL.parse(offered.url, agent.url)
+  // A card is foreign: it leads the token of the agent nowhere else.
+  if (url?.origin !== new URL(agent.url).origin)
+    return { error: `The card of the agent ${name} names an address of another origin, which is not called.` }
+  return { agent, url: url.href, version: offered.version, card }
+}
+
+const isFailure = (value: JsonObject | Failure | Endpoint): value is Failure =>
+  'error' in value && typeof value['error'] === 'string'
+
+const objectsIn = (value: unknown): readonly JsonObject[] => (Array.isArray(value) ? value.filter(isJsonObject) : [])
+const textOf = (value: unknown): string => (typeof value === 'string' ? value : '')
+
+/** The newest version first. Cards of 0.3 name one address at their top. */
+function chooseInterface(card: JsonObject): { readonly url: string; readonly version: Version } | undefined {
+  const offered = objectsIn(card['supportedInterfaces']).filter((one) => one['protocolBinding'] === 'JSONRPC')
+  for (const [version, prefix] of [
+    ['1.0', '1.'],
+    ['0.3', '0.3'],
+  ] as const) {
+    const found = offered.find((one) => textOf(one['protocolVersion']).startsWith(prefix))
+    if (found) return { url: textOf(found['url']), version }
+  }
+  const { url, preferredTransport = 'JSONRPC' } = card
+  return typeof url === 'string' && preferredTransport === 'JSONRPC' ? { url, version: '0.3' } : undefined
+}
+
+const olderNames: Readonly<Record<string, string>> = {
+  SendMessage: 'message/send',
+  GetTask: 'tasks/get',
+  CancelTask: 'tasks/cancel',
+}
+
+type Rpc = { readonly method: string; readonly params: JsonObject; readonly signal: AbortSignal }
+
+async function call(host: PluginHost, { agent, url, version }: Endpoint, rpc: Rpc): Promise<JsonObject | Failure> {
+  const { params, signal } = rpc
+  const method = version === '0.3' ? (olderNames[rpc.method] ?? rpc.method) : rpc.method
+  const answer = await ask(host, { agent, url, signal, json: { jsonrpc: '2.0', id: 1, method, params } }, version)
+  if (isFailure(answer)) return answer
+  const { result, error } = answer
+  if (isJsonObject(result)) return result
+  const { code, message } = isJsonObject(error) ? error : {}
+  const reason = textOf(message).slice(0, maxErrorChars) || 'it returned no result.'
+  return { error: `The agent ${agent.name} refuses${typeof code === 'number' ? ` (${code})` : ''}: ${reason}` }
+}
+
+type Sending = {
+  readonly message: string
+  readonly context_id?: string | undefined
+  readonly task_id?: string | undefined
+}
+
+/** The id is that of the call: an agent that gets it twice can tell. */
+function renderParams(version: Version, { message, context_id: contextId, task_id: id }: Sending, callId: string) {
+  const ids = { messageId: callId, ...(contextId && { contextId }), ...(id && { taskId: id }) }
+  return version === '0.3'
+    ? {
+        message: { kind: 'message', role: 'user', ...ids, parts: [{ kind: 'text', text: message }] },
+        configuration: { blocking: false },
+      }
+    : { message: { role: 'ROLE_USER', ...ids, parts: [{ text: message }] }, configuration: { returnImmediately: true } }
+}
+
+const renderPart = ({ text, data, url, file }: JsonObject): string => {
+  if (typeof text === 'string') return text
+  if (data !== undefined) return JSON.stringify(data)
+  const link = url ?? (isJsonObject(file) ? file['uri'] : undefined)
+  return typeof link === 'string' ? link : '[a file within the answer]'
+}
+const textIn = (message: unknown): string =>
+  isJsonObject(message) ? objectsIn(message['parts']).map(renderPart).join('\n') : ''
+
+/** Reads a task or a message, of both versions. */
+function readTask(result: JsonObject): Task {
+  const message = isJsonObject(result['message']) ? result['message'] : result
+  if (message !== result || result['kind'] === 'message')
+    return {
+      reply: textIn(message),
+      context_id: textOf(message['contextId']) || null,
+      task_id: textOf(message['taskId']) || null,
+      state: 'completed',
+    }
+  const task = isJsonObject(result['task']) ? result['task'] : result
+  const status = isJsonObject(task['status']) ? task['status'] : {}
+  const artifacts = objectsIn(task['artifacts']).map(textIn).filter(Boolean).join('\n\n')
+  return {
+    reply: artifacts || textIn(status['message']),
+    context_id: textOf(task['contextId']) || null,
+    task_id: textOf(task['id']) || null,
+    state: textOf(status['state']).replace('TASK_STATE_', '').toLowerCase().replaceAll('_', '-') || 'unknown',
+  }
+}
+
+const isWorking = ({ state, task_id: id }: Task): boolean => id !== null && ['submitted', 'working'].includes(state)
+
+async function waitForTask(host: PluginHost, endpoint: Endpoint, { task, until, signal }: Waiting): Promise<Task> {
+  let last = task
+  let pauseMs = firstPollMs
+  let failures = 0
+  for (let poll = 0; poll < maxPolls && isWorking(last) && host.now() < until && !signal.aborted; poll++) {
+    await host.wait(Math.min(pauseMs, Math.max(0, until - host.now())), signal)
+    if (signal.aborted) break
+    pauseMs = Math.min(maxPollMs, pauseMs * 1.5)
+    const found = await call(host, endpoint, { method: 'GetTask', params: { id: last.task_id }, signal })
+    if (!isFailure(found)) [last, failures] = [readTask(found), 0]
+    else if (++failures >= maxFailedPolls) break
+  }
+  return last
+}
+
+type Waiting = { readonly task: Task; readonly until: number; readonly signal: AbortSignal }
+
+/** The agent learns that nobody waits any more. It is a courtesy: one that cannot be reached goes on. */
+async function cancelStopped(host: PluginHost, endpoint: Endpoint, { task_id: id }: Task): Promise<void> {
+  const signal = new AbortController().signal
+  await call(host, endpoint, { method: 'CancelTask', params: { id }, signal })
+}
+
+function render(task: Task): ToolAnswer {
+  if (['failed', 'rejected', 'canceled'].includes(task.state))
+    return fail(`The task of the agent ended as ${task.state}: ${task.reply || 'it gave no reason.'}`, { ...task })
+  const notes: Readonly<Record<string, string>> = {
+    working: 'It works on. Look again with a2a_task.',
+    submitted: 'It has not begun. Look again with a2a_task.',
+    'input-required': 'It asks something. Answer with a2a_call, the task_id and the context_id.',
+    'auth-required': 'It needs a sign-in at its side. Tell the user.',
+  }
+  const note = notes[task.state]
+  return { ...task, ...(note && { note }) }
+}
+
+const describeSkills = (card: JsonObject) =>
+  objectsIn(card['skills'])
+    .slice(0, maxSkills)
+    .map(({ id, name, description, tags, examples }) => ({ id, name, description, tags, examples }))
+
+const createListTool = (host: PluginHost) =>
+  defineTool({
+    name: 'a2a_list',
+    toolset,
+    description: 'Lists the other agents that can be called.',
+    input: z.object({}),
+    effect: 'pure',
+    risk: () => 'read',
+    touches: () => 'nothing',
+    run: async () => ({ agents: listAgents(host).map(({ name, url }) => ({ name, host: new URL(url).host })) }),
+  })
+
+const createDiscoverTool = (host: PluginHost) =>
+  defineTool({
+    name: 'a2a_discover',
+    toolset,
+    description: 'Shows what another agent can do: its card with its skills.',
+    input: z.object({ agent: agentName }),
+    effect: 'pure',
+    risk: () => 'net',
+    touches: () => 'nothing',
+    run: async ({ agent }, { signal }) => {
+      const found = await openEndpoint(host, agent, signal)
+      if (isFailure(found)) return fail(found.error)
+      const { name, description, version } = found.card
+      return { name, description, version, protocol: found.version, skills: describeSkills(found.card) }
+    },
+  })
+
+const createCallTool = (host: PluginHost) =>
+  defineTool({
+    name: 'a2a_call',
+    toolset,
+    description:
+      'Sends a message to another agent and waits for its answer. It knows nothing of this conversation: say all that it needs. A context_id continues an earlier exchange; with the task_id too it answers what the agent has asked.',
+    input: z.object({
+      agent: agentName,
+      message: z.string().min(1).max(50_000),
+      context_id: z.string().max(512).optional(),
+      task_id: taskId.optional(),
+      wait: z.number().int().min(0).max(maxWaitSeconds).optional().describe('Seconds. Default: 300.'),
+    }),
+    effect: 'effect',
+    risk: () => 'send',
+    assess: async ({ agent, message }) => ({
+      ...assessByRisk('send', [agent]),
+      rule: agent,
+      summary: `${agent}\n${message}`,
+    }),
+    touches: ({ agent }) => [`a2a:${agent}`],
+    timeoutMs: ({ wait = defaultWaitSeconds }) => (wait + 60) * 1_000,
+    run: async ({ agent, wait = defaultWaitSeconds, ...sending }, { signal, callId }) => {
+      const endpoint = await openEndpoint(host, agent, signal)
+      if (isFailure(endpoint)) return fail(endpoint.error)
+      const params = renderParams(endpoint.version, sending, callId)
+      const sent = await call(host, endpoint, { method: 'SendMessage', params, signal })
+      if (isFailure(sent)) return fail(sent.error)
+      const until = host.now() + wait * 1_000
+      const task = await waitForTask(host, endpoint, { task: readTask(sent), until, signal })
+      if (signal.aborted && isWorking(task)) await cancelStopped(host, endpoint, task)
+      return render(task)
+    },
+  })
+
+const createTaskTool = (host: PluginHost) =>
+  defineTool({
+    name: 'a2a_task',
+    toolset,
+    description: 'Looks at a task of another agent again, or cancels it.',
+    input: z.object({ agent: agentName, task_id: taskId, cancel: z.boolean().optional() }),
+    effect: 'keyed',
+    risk: ({ cancel }) => (cancel ? 'send' : 'net'),
+    assess: async ({ agent, cancel }) => ({ ...assessByRisk(cancel ? 'send' : 'net', [agent]), rule: agent }),
+    touches: ({ agent }) => [`a2a:${agent}`],
+    run: async ({ agent, task_id: id, cancel }, { signal }) => {
+      const endpoint = await openEndpoint(host, agent, signal)
+      if (isFailure(endpoint)) return fail(endpoint.error)
+      const found = await call(host, endpoint, { method: cancel ? 'CancelTask' : 'GetTask', params: { id }, signal })
+      if (isFailure(found)) return fail(found.error)
+      const task = readTask(found)
+      return cancel && task.state === 'canceled' ? { ...task } : render(task)
+    },
+  })
+
+export default definePlugin({
+  name: 'a2a',
+  createTools: (host) => [createListTool(host), createDiscoverTool(host), createCallTool(host), createTaskTool(host)],
+})

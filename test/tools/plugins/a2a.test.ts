@@ -1,0 +1,149 @@
+/** Tests calls of other agents by A2A: both versions, tasks that take long, refusals, and a card that leads elsewhere. */
+
+import { describe, expect, it } from 'vitest'
+import type { Tool } from '#agent/core/tool.ts'
+import type { ToolDeployment } from '#agent/core/vendor/tool-deployment.ts'
+import a2a from '#tools/plugins/a2a.plugin.ts'
+import type { PluginHost, PluginRequest } from '#tools/plugins/define-plugin.ts'
+import { call } from '../support/call.ts'
+
+const url = 'https://agent.example.com'
+const cardOf = (version: string, address = `${url}/rpc`) =>
+  version === '0.3'
+    ? { name: 'Peer', protocolVersion: '0.3.0', url: address, skills: [] }
+    : {
+        name: 'Peer',
+        skills: [{ id: 's', name: 'Sums', description: 'Adds.' }],
+        supportedInterfaces: [
+          { protocolBinding: 'GRPC', protocolVersion: '1.0', url: `${url}/grpc` },
+          { protocolBinding: 'JSONRPC', protocolVersion: '1.0', url: address },
+        ],
+      }
+
+type Rpc = { readonly method: string; readonly params: Record<string, unknown> }
+
+/** `answer`: the result of a method, or an error. */
+function open(card: object, answer: (rpc: Rpc) => object = () => ({}), agent: object = { secret: 'PEER_TOKEN' }) {
+  const asked: (PluginRequest & { readonly rpc?: Rpc })[] = []
+  const settings = { plugins: { a2a_agents: [{ name: 'peer', url, ...agent }] } }
+  let now = 0
+  const host = {
+    deployment: () => ({ settings }) as unknown as ToolDeployment,
+    secret: async (name: string) => (name === 'PEER_TOKEN' ? 'the token' : undefined),
+    now: () => now,
+    wait: async (ms: number) => void (now += ms),
+    request: async (request: PluginRequest) => {
+      const rpc = request.body === undefined ? undefined : (JSON.parse(request.body) as Rpc)
+      asked.push({ ...request, ...(rpc && { rpc }) })
+      const found = rpc ? { jsonrpc: '2.0', id: 1, ...answer(rpc) } : card
+      return { status: 200, text: JSON.stringify(found) }
+    },
+  } as unknown as PluginHost
+  const tools = new Map<string, Tool>(a2a.createTools(host).map((tool) => [tool.name, tool]))
+  const use = async (name: string, input: object) => {
+    const { result } = await call(tools.get(name) as Tool, input)
+    return result as Record<string, unknown>
+  }
+  return { asked, use, pass: (ms: number) => void (now += ms) }
+}
+
+describe('an agent of version 1.0', () => {
+  it('is asked with its token, and its task is polled to its end', async () => {
+    let looks = 0
+    const task = (state: string, more: object = {}) => ({
+      id: 't1',
+      contextId: 'c1',
+      status: { state: `TASK_STATE_${state}` },
+      ...more,
+    })
+    const done = task('COMPLETED', { artifacts: [{ parts: [{ text: '4' }, { data: { sum: 4 } }] }] })
+    const { use, asked } = open(cardOf('1.0'), ({ method }) =>
+      method === 'SendMessage'
+        ? { result: { task: task('SUBMITTED') } }
+        : { result: ++looks < 3 ? task('WORKING') : done },
+    )
+    expect(await use('a2a_call', { agent: 'peer', message: '2 + 2?', context_id: 'c1' })).toEqual({
+      reply: '4\n{"sum":4}',
+      context_id: 'c1',
+      task_id: 't1',
+      state: 'completed',
+    })
+    expect(asked.map(({ rpc }) => rpc?.method)).toEqual([undefined, 'SendMessage', 'GetTask', 'GetTask', 'GetTask'])
+    expect(asked[1]).toMatchObject({
+      url: `${url}/rpc`,
+      headers: { authorization: 'Bearer the token', 'a2a-version': '1.0' },
+      rpc: {
+        params: {
+          message: { role: 'ROLE_USER', contextId: 'c1', parts: [{ text: '2 + 2?' }] },
+          configuration: { returnImmediately: true },
+        },
+      },
+    })
+  })
+
+  it('that works longer than the wait, or asks, says how to go on', async () => {
+    const states = ['WORKING', 'INPUT_REQUIRED']
+    for (const [state, note] of [
+      [states[0], 'a2a_task'],
+      [states[1], 'Answer with a2a_call'],
+    ] as const) {
+      const status = { state: `TASK_STATE_${state}`, message: { parts: [{ text: 'Which one?' }] } }
+      const { use } = open(cardOf('1.0'), () => ({ result: { task: { id: 't1', contextId: 'c1', status } } }))
+      const found = await use('a2a_call', { agent: 'peer', message: 'x', wait: 0 })
+      expect(found).toMatchObject({ reply: 'Which one?', note: expect.stringContaining(note) })
+    }
+  })
+
+  it('is cancelled by a2a_task', async () => {
+    const { use, asked } = open(cardOf('1.0'), () => ({
+      result: { id: 't1', contextId: 'c1', status: { state: 'TASK_STATE_CANCELED' } },
+    }))
+    expect(await use('a2a_task', { agent: 'peer', task_id: 't1', cancel: true })).toMatchObject({ state: 'canceled' })
+    expect(asked.at(-1)?.rpc).toMatchObject({ method: 'CancelTask', params: { id: 't1' } })
+  })
+
+  it('shows its card', async () => {
+    const { use } = open(cardOf('1.0'))
+    expect(await use('a2a_list', {})).toEqual({ agents: [{ name: 'peer', host: 'agent.example.com' }] })
+    expect(await use('a2a_discover', { agent: 'peer' })).toMatchObject({ protocol: '1.0', skills: [{ name: 'Sums' }] })
+  })
+})
+
+it('an agent of version 0.3 is spoken to in its words', async () => {
+  const message = { kind: 'message', contextId: 'c1', parts: [{ kind: 'text', text: 'hello' }] }
+  const { use, asked } = open(cardOf('0.3'), () => ({ result: message }))
+  expect(await use('a2a_call', { agent: 'peer', message: 'hi' })).toMatchObject({ reply: 'hello', state: 'completed' })
+  expect(asked.at(-1)?.rpc).toMatchObject({
+    method: 'message/send',
+    params: { message: { role: 'user', parts: [{ kind: 'text', text: 'hi' }] }, configuration: { blocking: false } },
+  })
+})
+
+describe('a call is refused', () => {
+  it.each([
+    ['an unknown agent', { agent: 'other' }, cardOf('1.0'), 'There are: peer.'],
+    ['a card that names another origin', {}, cardOf('1.0', 'https://evil.example.com/rpc'), 'another origin'],
+    ['a card with no address', {}, cardOf('1.0', 'javascript:alert(1)'), 'another origin'],
+    ['a card without JSON-RPC', {}, { name: 'Peer', supportedInterfaces: [] }, 'offers no JSON-RPC'],
+    ['a card that is a list', {}, [], 'status 200'],
+  ])('for %s', async (_, more, card, said) => {
+    const { use, asked } = open(card)
+    const { error } = await use('a2a_call', { agent: 'peer', message: 'hi', ...more })
+    expect(error).toContain(said)
+    expect(asked.some(({ rpc }) => rpc)).toBe(false)
+  })
+
+  it('for a secret that is not there, and with the reason of the agent', async () => {
+    const without = open(cardOf('1.0'), undefined, { secret: 'GONE' })
+    expect((await without.use('a2a_discover', { agent: 'peer' }))['error']).toContain('no secret GONE')
+    expect(without.asked).toEqual([])
+    const refusing = open(cardOf('1.0'), () => ({ error: { code: -32_001, message: 'no such task' } }))
+    expect((await refusing.use('a2a_task', { agent: 'peer', task_id: 'x' }))['error']).toContain('(-32001): no such')
+  })
+
+  it('for a task that fails', async () => {
+    const status = { state: 'TASK_STATE_FAILED', message: { parts: [{ text: 'no disk' }] } }
+    const { use } = open(cardOf('1.0'), () => ({ result: { task: { id: 't1', status } } }))
+    expect((await use('a2a_call', { agent: 'peer', message: 'x' }))['error']).toContain('ended as failed: no disk')
+  })
+})
