@@ -1,7 +1,9 @@
-/** Tests that the page can say in German what every platform asks for. */
+/** Tests that the page names what every platform asks for, and can say it in German. */
 
 import { expect, it } from 'vitest'
 import { listPlatforms, loadChannel } from '#channels/channels.ts'
+import { nameField } from '../../web/screens/channels/field-words.ts'
+import { language } from '../../web/words/words.ts'
 import { germanHints } from '../../web/words/hints-de.ts'
 
 it('has German words for the hint of every secret', async () => {
@@ -9,4 +11,16 @@ it('has German words for the hint of every secret', async () => {
   const hints = channels.flatMap((channel) => Object.values(channel?.secrets ?? {}).map(({ hint }) => hint))
   expect(hints.length).toBeGreaterThan(15)
   expect(hints.filter((hint) => !Object.hasOwn(germanHints, hint))).toEqual([])
+})
+
+it.each(['en', 'de'])('names every secret and every setting in words: %s', async (name) => {
+  const channels = await Promise.all(listPlatforms().map((platform) => loadChannel(platform)))
+  const fields = channels.flatMap((channel) => [
+    ...Object.keys(channel?.secrets ?? {}),
+    ...(channel?.ownSettings ?? []),
+  ])
+  expect(fields).toContain('bot_token')
+  language.value = name
+  expect(fields.filter((field) => nameField(field) === field)).toEqual([])
+  language.value = 'en'
 })

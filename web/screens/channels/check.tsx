@@ -7,6 +7,7 @@ import { explainNow } from '../../parts/toast.ts'
 import { germanHints } from '../../words/hints-de.ts'
 import { language, t, wordsOf } from '../../words/words.ts'
 import type { Check, Platform } from './channel.ts'
+import { nameField } from './field-words.ts'
 
 export const { say } = wordsOf(
   {
@@ -54,7 +55,8 @@ export const Secrets = ({ of: { secrets }, values, onChange }: SecretsProps) =>
   secrets.map(({ name, required, hint, delivery }) => (
     <Field
       key={name}
-      label={name}
+      label={nameField(name)}
+      raw={name}
       kind="password"
       hint={required || delivery !== undefined ? translateHint(hint) : t('generatedIfEmpty')}
       value={values[name] ?? ''}

@@ -8,6 +8,7 @@ import { Choice, Field, Form } from '../../parts/form.tsx'
 import { t, language } from '../../words/words.ts'
 import type { Channel, Check, Platform } from './channel.ts'
 import { Answer, Secrets, SecretsForm, testChannel, say } from './check.tsx'
+import { nameField } from './field-words.ts'
 import { steps } from './guides.ts'
 
 type Person = { readonly id: string; readonly platform: string; readonly at: string }
@@ -60,7 +61,8 @@ export function NewChannel({ platforms, onAdded, onArrived }: Props) {
         {own.map((field) => (
           <Field
             key={field}
-            label={field === 'address' ? t('addressOfAgent') : field}
+            label={nameField(field)}
+            raw={field}
             value={settings[field] ?? ''}
             onChange={(value) => setSettings({ ...settings, [field]: value })}
           />
@@ -140,7 +142,7 @@ function FirstMessage({ added: { channel, check }, platform, onCheck, onArrived 
       </p>
       {Object.entries(channel.generated ?? {}).map(([key, value]) => (
         <p key={key}>
-          {t('generatedOnce')} {key} <code class="code-once">{value}</code>
+          {t('generatedOnce')} {nameField(key)} <code class="code-once">{value}</code>
         </p>
       ))}
       {isLocal(channel.webhook_url) && channel.platform !== 'email' && <p class="failure">{t('localWebhook')}</p>}

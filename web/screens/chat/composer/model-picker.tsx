@@ -3,6 +3,7 @@
 import { useEffect, useState } from 'preact/hooks'
 import { useLate } from '../../../parts/late.ts'
 import { loadLateStyle } from '../../../parts/late-style.ts'
+import { nameEffort } from '../../../words/efforts.ts'
 import { t } from '../../../words/words.ts'
 import { projects } from '../../sessions/sessions.ts'
 import type { ModelDialogProps } from '../../models/model-dialog.tsx'
@@ -70,7 +71,7 @@ function EffortPicker({ session: id }: Props) {
       <option value="">{t('effort')}</option>
       {levels.map((level) => (
         <option key={level} value={level}>
-          {level}
+          {nameEffort(level)}
         </option>
       ))}
     </select>
