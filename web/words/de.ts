@@ -21,7 +21,6 @@ export const de: Words = {
   apiReference: 'API-Referenz',
   discard: 'Verwerfen',
   documentation: 'Dokumentation (Englisch)',
-  approvalOf: '{tool} erlauben?',
   approve: 'Zulassen',
   approvePerson: 'Eine Person zulassen',
   archive: 'Archivieren',

@@ -19,7 +19,6 @@ export const en = {
   apiReference: 'API reference',
   discard: 'Discard',
   documentation: 'Documentation',
-  approvalOf: 'Allow {tool}?',
   approve: 'Approve',
   approvePerson: 'Approve a person',
   archive: 'Archive',

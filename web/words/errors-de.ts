@@ -355,8 +355,7 @@ export const germanReasons: Readonly<Record<string, string>> = {
   'Restores {1} to the checkpoint "{2}"; later changes by the agent are lost.':
     'Setzt {1} auf den Stand „{2}“ zurück; spätere Änderungen des Agenten gehen verloren.',
   // Why a server of MCP is not there.
-  'The server cannot be reached: check its address':
-    'Der Server ist nicht zu erreichen. Prüfe seine Adresse.',
+  'The server cannot be reached: check its address': 'Der Server ist nicht zu erreichen. Prüfe seine Adresse.',
   'The server cannot be reached: {1}': 'Der Server ist nicht zu erreichen: {1}',
   'The server cannot be used: {1}.': 'Der Server geht nicht: {1}.',
   'The server did not answer in time.': 'Der Server hat nicht rechtzeitig geantwortet.',

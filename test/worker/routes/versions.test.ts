@@ -48,7 +48,12 @@ const currentOf = ({ versions }: Group) => [versions.findIndex(({ current }) => 
 
 describe('versions of an answer', () => {
   it('stay reachable after it was asked for again, and go on from where they were', async () => {
-    const { say, again, words, versions, hasVersions, choose, scripted } = await open(['qone', 'qtwo', 'qthree', 'qmore'])
+    const { say, again, words, versions, hasVersions, choose, scripted } = await open([
+      'qone',
+      'qtwo',
+      'qthree',
+      'qmore',
+    ])
     await say('hello')
     expect(await versions()).toEqual([])
     expect(await hasVersions()).toBe(false)

@@ -226,10 +226,7 @@ export const steps: Readonly<Record<string, Steps>> = {
     ],
   },
   zalo: {
-    en: [
-      'In Zalo, open Zalo Bot Manager and create a bot.',
-      'Copy the token. The webhook is registered for you.',
-    ],
+    en: ['In Zalo, open Zalo Bot Manager and create a bot.', 'Copy the token. The webhook is registered for you.'],
     de: [
       'Öffne in Zalo den Zalo Bot Manager und lege einen Bot an.',
       'Kopiere das Token. Der Webhook wird für dich eingetragen.',

@@ -3,11 +3,13 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { api, path } from '../../api/client.ts'
 import { can } from '../../api/me.ts'
+import { showBidi } from '../../markdown/links.ts'
+import { kindOf } from '../../model/activity.ts'
 import type { Approval, Decision } from '../../model/types.ts'
 import { ask } from '../../parts/dialog.tsx'
 import { explainReason, showError } from '../../parts/toast.ts'
 import { formatTime } from '../../words/format.ts'
-import { t } from '../../words/words.ts'
+import { t, wordsOf } from '../../words/words.ts'
 import { Value } from '../chat/value.tsx'
 import { SessionLink } from '../sessions/session-link.tsx'
 import { countWaiting } from '../sessions/sessions.ts'
@@ -53,7 +55,7 @@ export function ApprovalCard({ approval, isLinked = false, onDecided }: Props) {
       ref={ref}
       tabIndex={0}
       role="alertdialog"
-      aria-label={t('approvalOf', { tool: approval.tool })}
+      aria-label={askFor(approval.tool)}
       onKeyDown={onKeyDown}
     >
       <div class="facts">
@@ -83,7 +85,8 @@ export function ApprovalCard({ approval, isLinked = false, onDecided }: Props) {
 const Facts = ({ approval, isLinked }: Required<Pick<Props, 'approval' | 'isLinked'>>) => (
   <>
     <p class="row">
-      <strong>{t('approvalOf', { tool: approval.tool })}</strong>
+      <strong>{askFor(approval.tool)}</strong>
+      <code class="note">{approval.tool}</code>
       <span class="badge warn">{t('risk', { risk: t(`risk_${approval.risk}`) })}</span>
       <time dateTime={approval.created_at}>{formatTime(approval.created_at)}</time>
       {isLinked && <SessionLink id={approval.session_id} />}
@@ -100,8 +103,51 @@ const Facts = ({ approval, isLinked }: Required<Pick<Props, 'approval' | 'isLink
         })}
       </ul>
     )}
-    <Value label={t('input')} value={approval.input} />
+    <Input of={approval.input} />
   </>
+)
+
+/** A command, a path or an address alone needs no name. */
+function Input({ of: input }: { readonly of: Approval['input'] }) {
+  const fields: readonly unknown[] = Object.values(Object(input) as object)
+  const [only] = fields
+  return fields.length === 1 && typeof only === 'string' ? (
+    <pre class="asked" tabIndex={0} dir="auto">
+      {showBidi(only)}
+    </pre>
+  ) : (
+    <Value label={t('input')} value={input} />
+  )
+}
+
+const askFor = (tool: string): string => {
+  const kind = kindOf(tool)
+  return say(asked.has(kind) ? (`ask_${kind}` as 'ask_run') : 'ask_other', { tool })
+}
+
+const asked: ReadonlySet<string> = new Set(['browse', 'change', 'code', 'page', 'read', 'run', 'write'])
+
+const { say } = wordsOf(
+  {
+    ask_browse: 'Use the browser like this?',
+    ask_change: 'Change this file?',
+    ask_code: 'Run this program?',
+    ask_other: 'Allow {tool}?',
+    ask_page: 'Open this address?',
+    ask_read: 'Read this file?',
+    ask_run: 'Run this command?',
+    ask_write: 'Write this file?',
+  },
+  {
+    ask_browse: 'Den Browser so benutzen?',
+    ask_change: 'Diese Datei ändern?',
+    ask_code: 'Dieses Programm ausführen?',
+    ask_other: '{tool} erlauben?',
+    ask_page: 'Diese Adresse öffnen?',
+    ask_read: 'Diese Datei lesen?',
+    ask_run: 'Diesen Befehl ausführen?',
+    ask_write: 'Diese Datei schreiben?',
+  },
 )
 
 /** A decision that lasts names what it allows. On a phone its question does. */
