@@ -6,7 +6,7 @@ import { errorCodes } from '../support/error-codes.ts'
 import { type Browser, chromium, launchBrowser } from './support/chromium.ts'
 import { type Client, newTenant } from './support/client.ts'
 import { owner } from './support/here.ts'
-import { audit, openPage, openScreen } from './support/page.ts'
+import { audit, fieldOf, openPage, openScreen } from './support/page.ts'
 
 describe.skipIf(chromium === undefined)('the German page', () => {
   let browser: Browser
@@ -58,6 +58,22 @@ describe.skipIf(chromium === undefined)('the German page', () => {
       await form.getByLabel(name).waitFor()
     await openScreen(page, 'mcp')
     await page.getByText('Der Server ist nicht zu erreichen').first().waitFor()
+    await page.context().close()
+  })
+
+  it('describes the commands behind a slash in German, and shows their whole names', async () => {
+    const page = await openPage(browser, client, { locale: 'de-DE', width: 320, errors })
+    await fieldOf(page, 'de-DE').pressSequentially('/')
+    const option = page.getByRole('option', { name: /^\/undo/ })
+    await option.getByText('Nimmt deine letzte Nachricht').waitFor()
+    const texts = await page.getByRole('option').locator('.note').allInnerTexts()
+    expect(texts.filter((text) => english.test(text))).toEqual([])
+    const isWhole = 'one.querySelector(":first-child").scrollWidth <= one.querySelector(":first-child").clientWidth'
+    expect(
+      await page.evaluate(
+        `[...document.querySelectorAll('[role=option]')].filter((one) => one.textContent.startsWith('/undo')).every((one) => ${isWhole})`,
+      ),
+    ).toBe(true)
     await page.context().close()
   })
 

@@ -1,9 +1,11 @@
-/** Tests that the page names what every platform asks for, and can say it in German. */
+/** Tests that the page names what every platform asks for, and can say it and the commands in German. */
 
 import { expect, it } from 'vitest'
+import { type CommandSpec, commandTable } from '#agent/policy/slash-command/command-table.ts'
 import { listPlatforms, loadChannel } from '#channels/channels.ts'
 import { nameField } from '../../web/screens/channels/field-words.ts'
 import { language } from '../../web/words/words.ts'
+import { germanCommands } from '../../web/words/commands-de.ts'
 import { germanHints } from '../../web/words/hints-de.ts'
 
 it('has German words for the hint of every secret', async () => {
@@ -23,4 +25,10 @@ it.each(['en', 'de'])('names every secret and every setting in words: %s', async
   language.value = name
   expect(fields.filter((field) => nameField(field) === field)).toEqual([])
   language.value = 'en'
+})
+
+it('describes every command of the page in German, and none that does not exist', () => {
+  const all: readonly CommandSpec[] = commandTable
+  const described = all.filter(({ isForChats, isHidden }) => !isForChats && !isHidden).map(({ description }) => description)
+  expect(Object.keys(germanCommands).toSorted()).toEqual(described.toSorted())
 })
