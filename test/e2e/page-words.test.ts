@@ -57,7 +57,9 @@ describe.skipIf(chromium === undefined)('the German page', () => {
     for (const name of ['Account SID account_sid', 'Auth Token auth_token', 'Absender from'])
       await form.getByLabel(name).waitFor()
     await openScreen(page, 'mcp')
-    await page.getByText('Der Server ist nicht zu erreichen').first().waitFor()
+    const reason = page.locator('#mcp-weg .failure')
+    await expect.poll(() => reason.innerText()).toContain('Der Server ist nicht zu erreichen')
+    expect(await reason.getAttribute('lang')).toBe(null)
     await page.context().close()
   })
 

@@ -4,10 +4,10 @@ import { useState } from 'preact/hooks'
 import { api, path } from '../../api/client.ts'
 import { Field, Form } from '../../parts/form.tsx'
 import { explainNow } from '../../parts/toast.ts'
+import { englishFields, germanFields } from '../../words/field-names.ts'
 import { germanHints } from '../../words/hints-de.ts'
 import { language, t, wordsOf } from '../../words/words.ts'
 import type { Check, Platform } from './channel.ts'
-import { nameField } from './field-words.ts'
 
 export const { say } = wordsOf(
   {
@@ -31,6 +31,10 @@ export const { say } = wordsOf(
     works: 'Geht',
   },
 )
+
+const { nameOf } = wordsOf(englishFields, germanFields)
+/** A name that is newer than the page is shown as the API has it. */
+export const nameField = (name: string): string => nameOf('field', name)
 
 /** A request that the server refuses is the answer, too: the channel exists, and can be corrected. */
 export const testChannel = (id: string): Promise<Check> =>

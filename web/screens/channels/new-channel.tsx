@@ -7,8 +7,7 @@ import { Button } from '../../parts/button.tsx'
 import { Choice, Field, Form } from '../../parts/form.tsx'
 import { t, language } from '../../words/words.ts'
 import type { Channel, Check, Platform } from './channel.ts'
-import { Answer, Secrets, SecretsForm, testChannel, say } from './check.tsx'
-import { nameField } from './field-words.ts'
+import { Answer, Secrets, SecretsForm, nameField, testChannel, say } from './check.tsx'
 import { steps } from './guides.ts'
 
 type Person = { readonly id: string; readonly platform: string; readonly at: string }
@@ -58,15 +57,7 @@ export function NewChannel({ platforms, onAdded, onArrived }: Props) {
         />
         {chosen && <Guide of={chosen} />}
         <Field label={t('name')} value={name} onChange={setName} />
-        {own.map((field) => (
-          <Field
-            key={field}
-            label={nameField(field)}
-            raw={field}
-            value={settings[field] ?? ''}
-            onChange={(value) => setSettings({ ...settings, [field]: value })}
-          />
-        ))}
+        <OwnSettings names={own} values={settings} onChange={setSettings} />
         {chosen && <Secrets of={chosen} values={secrets} onChange={setSecrets} />}
       </Form>
       {added && chosen && (
@@ -81,6 +72,23 @@ export function NewChannel({ platforms, onAdded, onArrived }: Props) {
     </>
   )
 }
+
+type OwnProps = {
+  readonly names: readonly string[]
+  readonly values: Readonly<Record<string, string>>
+  readonly onChange: (values: Readonly<Record<string, string>>) => void
+}
+
+const OwnSettings = ({ names, values, onChange }: OwnProps) =>
+  names.map((name) => (
+    <Field
+      key={name}
+      label={nameField(name)}
+      raw={name}
+      value={values[name] ?? ''}
+      onChange={(value) => onChange({ ...values, [name]: value })}
+    />
+  ))
 
 /** The steps at the platform, and its page of the documentation. */
 const Guide = ({ of: { platform, name, guide } }: { readonly of: Platform }) => (

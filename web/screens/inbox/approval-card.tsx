@@ -4,12 +4,11 @@ import { useEffect, useRef, useState } from 'preact/hooks'
 import { api, path } from '../../api/client.ts'
 import { can } from '../../api/me.ts'
 import { showBidi } from '../../markdown/links.ts'
-import { kindOf } from '../../model/activity.ts'
 import type { Approval, Decision } from '../../model/types.ts'
 import { ask } from '../../parts/dialog.tsx'
 import { explainReason, showError } from '../../parts/toast.ts'
 import { formatTime } from '../../words/format.ts'
-import { t, wordsOf } from '../../words/words.ts'
+import { t, type Word } from '../../words/words.ts'
 import { Value } from '../chat/value.tsx'
 import { SessionLink } from '../sessions/session-link.tsx'
 import { countWaiting } from '../sessions/sessions.ts'
@@ -120,35 +119,20 @@ function Input({ of: input }: { readonly of: Approval['input'] }) {
   )
 }
 
-const askFor = (tool: string): string => {
-  const kind = kindOf(tool)
-  return say(asked.has(kind) ? (`ask_${kind}` as 'ask_run') : 'ask_other', { tool })
-}
-
-const asked: ReadonlySet<string> = new Set(['browse', 'change', 'code', 'page', 'read', 'run', 'write'])
-
-const { say } = wordsOf(
-  {
-    ask_browse: 'Use the browser like this?',
-    ask_change: 'Change this file?',
-    ask_code: 'Run this program?',
-    ask_other: 'Allow {tool}?',
-    ask_page: 'Open this address?',
-    ask_read: 'Read this file?',
-    ask_run: 'Run this command?',
-    ask_write: 'Write this file?',
-  },
-  {
-    ask_browse: 'Den Browser so benutzen?',
-    ask_change: 'Diese Datei ändern?',
-    ask_code: 'Dieses Programm ausführen?',
-    ask_other: '{tool} erlauben?',
-    ask_page: 'Diese Adresse öffnen?',
-    ask_read: 'Diese Datei lesen?',
-    ask_run: 'Diesen Befehl ausführen?',
-    ask_write: 'Diese Datei schreiben?',
-  },
+/** A server may call its tool `constructor`. */
+const questions = new Map<string, Word>(
+  Object.entries({
+    execute_code: 'ask_code',
+    patch: 'ask_change',
+    read_file: 'ask_read',
+    terminal: 'ask_run',
+    web_extract: 'ask_page',
+    write_file: 'ask_write',
+  }),
 )
+
+const askFor = (tool: string): string =>
+  t(questions.get(tool) ?? (tool.startsWith('browser_') ? 'ask_browse' : 'ask_other'), { tool })
 
 /** A decision that lasts names what it allows. On a phone its question does. */
 function nameChoice(choice: Decision, approval: Approval): string {
