@@ -7,9 +7,10 @@ import { note, plain, print } from '../output.mjs'
 
 export async function run({ options, words, usage }) {
   const { limit = '20', session, sort } = options
-  if (!words.length || !/^[1-9]\d{0,2}$/.test(limit)) throw new UsageError(`talaria ${usage}`)
+  const q = words.join(' ').trim()
+  if (!q || !/^[1-9]\d{0,2}$/.test(limit)) throw new UsageError(`talaria ${usage}`)
   const query = new URLSearchParams({
-    q: words.join(' '),
+    q,
     limit: String(Math.min(50, Number(limit))),
     ...(session && { session }),
     ...(sort && { sort }),

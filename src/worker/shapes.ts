@@ -54,6 +54,7 @@ export const sessionShape = z.object({
   project_id: z.string().nullable().describe('The project that it belongs to.'),
   pinned: z.boolean(),
   archived: z.boolean().describe('Left out of lists that do not ask for it.'),
+  has_versions: z.boolean().describe('See GET …/versions.'),
   message_count: z.int().describe('All messages, those of tools included. Undone ones do not count.'),
   tool_call_count: z.int().nullable().describe('null: not counted before the next turn of an older session.'),
   tools: z

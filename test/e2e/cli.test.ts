@@ -107,6 +107,7 @@ it('lists models, changes settings and memory, shows skills, finds words, saves 
     (out) => out.startsWith(`${id}  Birds\n`) && out.includes('«heron»'),
   )
   expect(await run(['search', 'zzzz-nothing'])).toMatchObject({ code: 1, out: '' })
+  expect(await run(['search', ' '])).toMatchObject({ code: 2, out: '' })
   expect((await run(['sessions', 'export', id])).out).toContain('A heron stands still.')
   expect((await run(['sessions', 'export', id, 'birds.html'])).code).toBe(0)
   expect(readFileSync(join(home, 'birds.html'), 'utf8')).toMatch(/^<!doctype html>[\s\S]*heron/i)

@@ -2,14 +2,13 @@
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { attacks, formedAttacks } from './support/attacks.ts'
-import { firstRows } from '../support/long.ts'
 import { type Browser, chromium, launchBrowser } from './support/chromium.ts'
 import { newTenant } from './support/client.ts'
 import { owner } from './support/here.ts'
 import { origin, signIn } from './support/page.ts'
 
-/** The page shows the last fifty messages of a session. */
-const attacksOfSession = 20
+/** Two messages each: the page shows the last fifty messages of a session. */
+const attacksOfSession = 24
 /** Elements, attributes and addresses that the text of a model never becomes. */
 const forbidden = `
   script, iframe, object, embed, base, link, meta, style, form, video, audio, picture,
@@ -18,6 +17,39 @@ const forbidden = `
   details:not(.fold, .sources)
 `
 const handlers = `[...document.querySelectorAll('.list *')].flatMap((one) => one.getAttributeNames()).filter((name) => name.startsWith('on'))`
+
+const markup = attacks.filter((attack) => attack.startsWith('<') && attack.length < 1_000)
+const inChunks = (size: number, list: readonly string[]): readonly (readonly string[])[] =>
+  Array.from({ length: Math.ceil(list.length / size) }, (_, at) => list.slice(at * size, (at + 1) * size))
+
+/** Files whose whole content is hostile, in each form that the panel beside the chat draws. */
+const hostileFiles: readonly (readonly [name: string, content: string])[] = [
+  ...inChunks(120, formedAttacks).map((some, at) => [`text${at}.md`, some.join('\n\n')] as const),
+  ...inChunks(12, attacks).map(
+    (some, at) => [`page${at}.html`, `<!doctype html><p>page</p>${some.join('\n')}`] as const,
+  ),
+  ['table.csv', ['a,b', ...formedAttacks.map((text) => `"${text.replaceAll('"', '""')}",1`)].join('\n')],
+  ['diagram.mmd', `graph TD\n${attacks.map((text, at) => `  N${at}["${text.replaceAll(/["\n]/g, '')}"]`).join('\n')}`],
+  ['code.js', formedAttacks.join('\n')],
+  ['data.json', JSON.stringify(formedAttacks)],
+  ['page.xml', attacks.join('\n')],
+]
+const hostilePictures = markup.map(
+  (attack, at) =>
+    [`picture${at}.svg`, `<svg xmlns="http://www.w3.org/2000/svg" width="9" height="9">${attack}</svg>`] as const,
+)
+
+/** Elements that no file becomes outside of its frame. Its own tools are buttons and links to Files. */
+const forbiddenInPanel = `
+  script, object, embed, base, link, meta, style, form, video, audio, svg image, svg use, svg script, noscript, template,
+  iframe:not([sandbox='']), img:not([src^='blob:']):not([src^='data:image/']),
+  a:not([href^='http']):not([href^='mailto:']):not([href^='#/files/']), [background]
+`
+
+/** Chromium lists also what a policy, or the rule that pictures are used within their origin, stops before the network. */
+const stopped = new Set(['csp', 'origin'])
+const isForeign = (url: string): boolean =>
+  !/^(?:blob|data):/.test(url) && !url.startsWith(origin) && !url.startsWith(origin.replace('http', 'ws'))
 
 describe.skipIf(chromium === undefined)('the answers of a model', () => {
   let browser: Browser
@@ -52,7 +84,7 @@ describe.skipIf(chromium === undefined)('the answers of a model', () => {
         expect(await page.evaluate(handlers)).toEqual([])
       }
       if (way !== 'streamed') {
-        const all = way === 'stored' ? attacks : firstRows(80, formedAttacks)
+        const all = way === 'stored' ? attacks : formedAttacks
         for (let from = 0; from < all.length; from += attacksOfSession) {
           const some = all.slice(from, from + attacksOfSession)
           const messages = some.flatMap((attack) => [
@@ -88,4 +120,56 @@ describe.skipIf(chromium === undefined)('the answers of a model', () => {
     },
     300_000,
   )
+
+  it('and its files cause none either, as pictures, pages, tables, diagrams, texts and code', async () => {
+    expect(formedAttacks.length).toBeGreaterThan(400)
+    const { client } = await newTenant(owner)
+    const id = await client.newSession()
+    const put = ([name, raw]: readonly [string, string]) =>
+      client.send('PUT', `/api/sessions/${id}/files/${name}`, { raw })
+    const stored = await Promise.all([...hostileFiles, ...hostilePictures].map(put))
+    expect(stored.filter(({ status }) => status >= 300)).toEqual([])
+    const named = [
+      ...hostilePictures.map(([name]) => `![${name}](${name})`),
+      ...hostileFiles.map(([name]) => `[the ${name}](${name})`),
+    ]
+    const imported = await client.chat(id, `[[echo]] ${named.join('\n\n')}`)
+    expect(imported.status).toBe(200)
+    const [asked, dialogs]: [string[], string[]] = [[], []]
+    const page = await signIn(browser, client, { requests: asked, at: `chat/${id}` })
+    page.on('websocket', (socket) => asked.push(socket.url()))
+    const ended = new Map<string, string>()
+    page.on('requestfailed', (request) => ended.set(request.url(), request.failure()?.errorText ?? ''))
+    page.on('response', (response) => ended.set(response.url(), `answered with ${response.status()}`))
+    page.on('dialog', (dialog) => void (dialogs.push(dialog.message()), dialog.dismiss()))
+    await expect.poll(() => page.locator('.block.text .file-name').count()).toBeGreaterThanOrEqual(hostileFiles.length)
+    const found: Record<string, unknown> = {}
+    for (const [name] of hostileFiles) {
+      await page.locator('.block.text .file-name', { hasText: `the ${name}` }).click()
+      const panel = page.getByRole('complementary', { name })
+      await panel.getByText(/^[A-Z]+ · [\d.,]+ \w+$/).waitFor()
+      await expect.poll(() => panel.locator('.skeleton').count()).toBe(0)
+      expect(await panel.locator('p, td, code, iframe, img').count()).toBeGreaterThan(0)
+      const drawn = await panel
+        .locator(forbiddenInPanel)
+        .evaluateAll((list) => list.map((one) => String(one.outerHTML).slice(0, 200)))
+      const handled = await panel
+        .locator('*')
+        .evaluateAll((list) =>
+          list
+            .flatMap((one) => (one as { getAttributeNames(): string[] }).getAttributeNames())
+            .filter((one) => one.startsWith('on')),
+        )
+      if (drawn.length || handled.length) found[name] = { drawn, handled }
+    }
+    expect(found).toEqual({})
+    expect(dialogs).toEqual([])
+    expect(page.context().pages()).toHaveLength(1)
+    await expect
+      .poll(() =>
+        asked.filter((one) => isForeign(one) && !stopped.has(ended.get(one) ?? '')).map((one) => [one, ended.get(one)]),
+      )
+      .toEqual([])
+    await page.context().close()
+  }, 120_000)
 })

@@ -10,8 +10,8 @@ import { origin, signIn } from './support/page.ts'
 
 const height = 640
 const names = {
-  'de-DE': { field: 'Nachricht', stop: 'Anhalten', send: 'Senden', deny: 'Ablehnen' },
-  'en-US': { field: 'Message', stop: 'Stop', send: 'Send', deny: 'Deny' },
+  'de-DE': { field: 'Nachricht', stop: 'Anhalten', send: 'Senden', deny: 'Ablehnen', ask: 'Diesen Befehl ausführen?' },
+  'en-US': { field: 'Message', stop: 'Stop', send: 'Send', deny: 'Deny', ask: 'Run this command?' },
 }
 type Locale = keyof typeof names
 const locales = firstRows(1, ['de-DE', 'en-US'] as const)
@@ -64,6 +64,17 @@ describe.skipIf(chromium === undefined)('the chat on a phone', () => {
     const sendButton = page.getByRole('button', { name: send, exact: true })
     const textbox = page.getByRole('textbox', { name: field })
     await stopButton.waitFor()
+    const controls = [
+      page.locator('.composer .icon-button').first(),
+      page.locator('.composer .running select'),
+      stopButton,
+    ]
+    const rows = new Map<number, number>()
+    await onEachScreen(page, async (width) => {
+      const boxes = await readBoxes(...controls)
+      rows.set(width, new Set(boxes.map(({ y, height: high }) => Math.round((y + high / 2) / 20))).size)
+    })
+    expect(rows.get(390)).toBe(1)
     await textbox.fill('More')
     const whileRunning = await onEachScreen(page, async (width) => {
       for (const found of [textbox, page.locator('.composer .running select'), stopButton, sendButton])
@@ -107,6 +118,8 @@ describe.skipIf(chromium === undefined)('the chat on a phone', () => {
     const page = await openPhone(locale, id)
     const deny = page.getByRole('button', { name: names[locale].deny })
     expect(await onEachScreen(page, (width) => expectOnScreen(deny, width))).toEqual([])
+    const card = page.getByRole('alertdialog', { name: names[locale].ask })
+    expect(await card.locator('pre').innerText()).toBe(command)
     await client.post(`/api/sessions/${id}/stop`)
     await page.context().close()
   })

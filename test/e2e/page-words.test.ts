@@ -6,7 +6,7 @@ import { errorCodes } from '../support/error-codes.ts'
 import { type Browser, chromium, launchBrowser } from './support/chromium.ts'
 import { type Client, newTenant } from './support/client.ts'
 import { owner } from './support/here.ts'
-import { audit, openPage } from './support/page.ts'
+import { audit, fieldOf, openPage, openScreen } from './support/page.ts'
 
 describe.skipIf(chromium === undefined)('the German page', () => {
   let browser: Browser
@@ -26,19 +26,56 @@ describe.skipIf(chromium === undefined)('the German page', () => {
     await page.locator('summary', { hasText: 'Freigaben und Sicherheit' }).click()
     await page.getByLabel(/^Wer gefährliche Aufrufe freigibt/).selectOption({ label: 'Du entscheidest' })
     await page.getByLabel(/^Rechner, die Befehle erreichen/).fill('example.org\n\n*.example.com')
+    await page.getByLabel(/^Aufwand beim Denken/).selectOption({ label: 'Sehr hoch' })
+    await expect.poll(() => page.locator('datalist option[value="openai/bench"]').count()).toBeGreaterThan(0)
     await audit(page)
     expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(360)
-    await page.getByRole('button', { name: '3 Änderungen speichern' }).click()
+    await page.getByRole('button', { name: '4 Änderungen speichern' }).click()
     await expect
       .poll(async () => (await client.get('/api/settings')).json)
       .toEqual({
         timezone: 'Europe/Berlin',
         approvals: { mode: 'manual' },
         terminal: { allowed_hosts: ['example.org', '*.example.com'] },
+        model: { reasoning_effort: 'xhigh' },
       })
     await page.getByRole('searchbox', { name: 'Suchen' }).last().fill('gedächtnisdienst')
     await page.getByLabel(/^Gedächtnisdienst/).waitFor()
     expect(await page.getByLabel(/^Zeitzone/).count()).toBe(0)
+    await page.context().close()
+  })
+
+  it('names scopes, fields of platforms and reasons of servers in words, with the names of the API beside them', async () => {
+    await client.post('/api/mcp/servers', { alias: 'weg', url: 'https://gone.example.com/mcp' })
+    const page = await openPage(browser, client, { locale: 'de-DE', width: 360, errors: [] })
+    await openScreen(page, 'account')
+    await page.getByText('Dein Schlüssel darf: Chatten, Lesen, Ändern').waitFor()
+    await page.getByRole('checkbox', { name: 'Freigeben approve' }).waitFor()
+    await openScreen(page, 'channels')
+    const form = page.getByRole('form', { name: 'Neuer Kanal' })
+    await form.getByLabel('Plattform').selectOption('sms')
+    for (const name of ['Account SID account_sid', 'Auth Token auth_token', 'Absender from'])
+      await form.getByLabel(name).waitFor()
+    await openScreen(page, 'mcp')
+    const reason = page.locator('#mcp-weg .failure')
+    await expect.poll(() => reason.innerText()).toContain('Der Server ist nicht zu erreichen')
+    expect(await reason.getAttribute('lang')).not.toBe('en')
+    await page.context().close()
+  })
+
+  it('describes the commands behind a slash in German, and shows their whole names', async () => {
+    const page = await openPage(browser, client, { locale: 'de-DE', width: 320, errors })
+    await fieldOf(page, 'de-DE').pressSequentially('/')
+    const option = page.getByRole('option', { name: /^\/undo/ })
+    await option.getByText('Nimmt deine letzte Nachricht').waitFor()
+    const texts = await page.getByRole('option').locator('.note').allInnerTexts()
+    expect(texts.filter((text) => english.test(text))).toEqual([])
+    const isWhole = 'one.querySelector(":first-child").scrollWidth <= one.querySelector(":first-child").clientWidth'
+    expect(
+      await page.evaluate(
+        `[...document.querySelectorAll('[role=option]')].filter((one) => one.textContent.startsWith('/undo')).every((one) => ${isWhole})`,
+      ),
+    ).toBe(true)
     await page.context().close()
   })
 

@@ -367,8 +367,17 @@ describe.skipIf(chromium === undefined)('the page in Chromium', () => {
       messages,
     })
     expect(imported.status).toBe(201)
-    await openSession(main, imported.json.id)
+    const { id } = imported.json
+    const asked: string[] = []
+    const note = (sent: { readonly url: () => string }) => {
+      const { pathname } = new URL(sent.url())
+      if (pathname.startsWith('/api/')) asked.push(pathname)
+    }
+    page.on('request', note)
+    await openSession(main, id)
     await page.getByText(newest).waitFor()
+    expect(asked.toSorted()).toEqual([`/api/sessions/${id}`, `/api/sessions/${id}/messages`])
+    page.off('request', note)
     const count = () => page.locator('.list article').count()
     expect(await count()).toBeLessThanOrEqual(200)
     const first = () => page.locator('.list article').first().innerText()

@@ -80,6 +80,15 @@ describe('in German, an error', () => {
     expect(explainReason('The plugin wants to know.', 'de')).toBeUndefined()
   })
 
+  it.each([
+    ['The server cannot be reached: check its address', /^Der Server ist nicht zu erreichen\. Prüfe/],
+    ['The server cannot be reached: connect ECONNREFUSED', /erreichen: connect ECONNREFUSED$/],
+    ['The server redirects (status 301). Give its final address.', /leitet weiter \(Status 301\)/],
+    ['The server did not answer in time.', /nicht rechtzeitig/],
+  ])('says why a server of MCP is not there: %s', (reason, german) => {
+    expect(explainReason(reason, 'de')).toMatch(german)
+  })
+
   it('has a place in its sentence for every part that it names', () => {
     for (const [from, to] of [...Object.entries(germanErrors), ...Object.entries(germanReasons)]) {
       expect(to).not.toMatch(english)

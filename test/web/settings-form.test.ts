@@ -1,9 +1,11 @@
 /** Tests the form of the settings: fields from a schema, and patches from what was changed. */
 
 import { describe, expect, it } from 'vitest'
+import * as z from 'zod'
+import { settingsSchema } from '#agent/core/settings.ts'
 import { readDiff, findDiff } from '../../web/model/diff.ts'
 import { findMime } from '../../web/model/picture-type.ts'
-import { listFields, readValue, showValue, toPatch, valueAt } from '../../web/model/settings-form.ts'
+import { listFields, readValue, type Schema, showValue, toPatch, valueAt } from '../../web/model/settings-form.ts'
 
 const schema = {
   type: 'object',
@@ -26,6 +28,14 @@ it('lists a field for every leaf of the schema', () => {
     'rules json',
     'limits.jobs number',
   ])
+})
+
+it('offers the levels of thinking that the description names', () => {
+  const settings = z.toJSONSchema(settingsSchema, { io: 'input', unrepresentable: 'any' }) as Schema
+  const effort = listFields(settings).find(({ path }) => path === 'model.reasoning_effort')
+  expect(effort?.kind).toBe('choice')
+  const [named = ''] = effort?.description.split('.') ?? []
+  expect(named.split(/, | or /)).toEqual(effort?.choices)
 })
 
 it('reads and shows values of every kind, and removes what is empty', () => {

@@ -28,11 +28,18 @@ export function listFields(schema: Schema, named: Schemas = {}, prefix = ''): re
     const path = prefix ? `${prefix}.${name}` : name
     const one = { ...named[given.$ref?.replace('#/components/schemas/', '') ?? ''], ...given }
     if (one.properties) return listFields(one, named, path)
-    return [{ path, ...kindOf(one), description: one.description ?? '' }]
+    return [{ path, ...kindOf(one, path), description: one.description ?? '' }]
   })
 }
 
-function kindOf(schema: Schema): Pick<SettingField, 'kind' | 'choices'> {
+/** Settings that are any text in the schema, because models may have levels of their own. */
+const commonChoices: Readonly<Record<string, readonly string[]>> = {
+  'model.reasoning_effort': ['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max', 'ultra'],
+}
+
+function kindOf(schema: Schema, path: string): Pick<SettingField, 'kind' | 'choices'> {
+  const common = commonChoices[path]
+  if (common) return { kind: 'choice', choices: common }
   if (schema.enum) return { kind: 'choice', choices: schema.enum.map(String) }
   if (schema.type === 'boolean') return { kind: 'boolean', choices: ['true', 'false'] }
   if (schema.type === 'number' || schema.type === 'integer') return { kind: 'number', choices: [] }

@@ -11,11 +11,15 @@ type FieldProps = {
   readonly onChange: (value: string) => void
   readonly kind?: 'text' | 'password' | 'area'
   readonly hint?: string
+  /** The name in the API, where the label is another one. */
+  readonly raw?: string | undefined
 }
 
-export const Field = ({ label, value, onChange, kind = 'text', hint }: FieldProps) => (
+export const Field = ({ label, value, onChange, kind = 'text', hint, raw }: FieldProps) => (
   <label>
-    {label}
+    <span>
+      {label} {raw !== undefined && raw !== label && <code class="note">{raw}</code>}
+    </span>
     {kind === 'area' ? (
       <textarea value={value} dir="auto" onInput={(event) => onChange(event.currentTarget.value)} />
     ) : (

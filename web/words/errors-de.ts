@@ -354,4 +354,28 @@ export const germanReasons: Readonly<Record<string, string>> = {
     'Der Auftrag sendet seine Ergebnisse an {1}, ohne noch einmal zu fragen.',
   'Restores {1} to the checkpoint "{2}"; later changes by the agent are lost.':
     'Setzt {1} auf den Stand „{2}“ zurück; spätere Änderungen des Agenten gehen verloren.',
+  // Why a server of MCP is not there.
+  'The server cannot be reached: check its address': 'Der Server ist nicht zu erreichen. Prüfe seine Adresse.',
+  'The server cannot be reached: {1}': 'Der Server ist nicht zu erreichen: {1}',
+  'The server cannot be used: {1}.': 'Der Server geht nicht: {1}.',
+  'The server did not answer in time.': 'Der Server hat nicht rechtzeitig geantwortet.',
+  'The server answered with status {1}': 'Der Server hat mit dem Status {1} geantwortet',
+  'The server redirects (status {1}). Give its final address.':
+    'Der Server leitet weiter (Status {1}). Nenne seine endgültige Adresse.',
+  'The server refuses the credentials (status {1}). Set its token, or auth to oauth and sign in.':
+    'Der Server lehnt die Zugangsdaten ab (Status {1}). Setze sein Token, oder wähle OAuth und melde dich an.',
+  'The server refuses the credentials (status {1}). Set its token or headers.':
+    'Der Server lehnt die Zugangsdaten ab (Status {1}). Setze sein Token oder seine Header.',
+  'The server speaks the version {1}, which is not known here.':
+    'Der Server spricht die Version {1}, die hier unbekannt ist.',
+  'The server sent no answer to the request.': 'Der Server hat die Anfrage nicht beantwortet.',
+  'The stream of the server ended before its answer.': 'Der Server hat vor seiner Antwort aufgehört.',
+  'The server did not open a stream of events.': 'Der Server hat keinen Ereignisstrom geöffnet.',
+  'The program {1} has ended too often.': 'Das Programm {1} hat sich zu oft beendet.',
+  'The program has ended: {1}': 'Das Programm hat sich beendet: {1}',
+  'There is no secret named {1}. Store it under /api/secrets.':
+    'Ein Geheimnis namens {1} gibt es nicht. Lege es unter „Geheimnisse“ an.',
+  'It was not connected yet.': 'Er wurde noch nicht verbunden.',
+  'Nobody has signed in yet.': 'Noch hat sich niemand angemeldet.',
+  'The sign-in belongs to another address.': 'Die Anmeldung gehört zu einer anderen Adresse.',
 }

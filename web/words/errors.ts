@@ -117,6 +117,6 @@ export function explainFailure(notice: string, language: string): string {
   return `Das konnte ich nicht beenden: ${germanFailures[reason]}${detail}. Vom Gespräch ist nichts verloren; du kannst es noch einmal versuchen.`
 }
 
-/** Says why a call waits. Undefined: only in the words that it has, because others may have written them. */
+/** Says why a call waits or a server of MCP is not there. Undefined: only in the words that it has, because others may have written them. */
 export const explainReason = (reason: string, language: string): string | undefined =>
   language === 'de' ? translateReason(reason) : reason

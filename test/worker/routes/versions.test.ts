@@ -39,6 +39,7 @@ async function open(answers: readonly string[]) {
       await idle()
     },
     versions: async () => (await call<{ data: readonly Group[] }>('GET', `${at}/versions`, { key })).body.data,
+    hasVersions: async () => (await call('GET', at, { key })).body['has_versions'],
     choose: (version: string) => post<{ data: readonly Group[] }>('versions', { version }),
   }
 }
@@ -47,10 +48,17 @@ const currentOf = ({ versions }: Group) => [versions.findIndex(({ current }) => 
 
 describe('versions of an answer', () => {
   it('stay reachable after it was asked for again, and go on from where they were', async () => {
-    const { say, again, words, versions, choose, scripted } = await open(['qone', 'qtwo', 'qthree', 'qmore'])
+    const { say, again, words, versions, hasVersions, choose, scripted } = await open([
+      'qone',
+      'qtwo',
+      'qthree',
+      'qmore',
+    ])
     await say('hello')
     expect(await versions()).toEqual([])
+    expect(await hasVersions()).toBe(false)
     await again()
+    expect(await hasVersions()).toBe(true)
     await again()
     expect(await words()).toEqual(['hello', 'qthree'])
     const [group] = await versions()

@@ -8,6 +8,7 @@ import { ask } from '../../parts/dialog.tsx'
 import { Panel, useLoad } from '../../parts/load.tsx'
 import { formatDate } from '../../words/format.ts'
 import { t, wordsOf } from '../../words/words.ts'
+import { Scopes } from './scopes.tsx'
 
 const { say } = wordsOf(
   {
@@ -57,7 +58,7 @@ const AppRow = ({ app, onEnd }: { readonly app: ConnectedApp; readonly onEnd: ()
   <li class="card row">
     <strong dir="auto">{app.name}</strong> <code>{app.host}</code>
     <span class="note grow">
-      {app.scopes.join(', ')} · {t('lastUsed', { at: formatDate(app.last_used_at) })}
+      <Scopes of={app.scopes} /> · {t('lastUsed', { at: formatDate(app.last_used_at) })}
     </span>
     {can('write') && (
       <Button onClick={onEnd} label={`${say('disconnect')}: ${app.name}`}>

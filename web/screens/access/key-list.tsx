@@ -12,6 +12,7 @@ import { formatDate } from '../../words/format.ts'
 import { t } from '../../words/words.ts'
 import type { Scope } from '../../model/types.ts'
 import { ScopeChoice } from './scope-choice.tsx'
+import { Scopes } from './scopes.tsx'
 
 type Key = {
   readonly id: string
@@ -64,7 +65,7 @@ const Row = ({ of: key, hasTenant, onRevoke }: RowProps) => (
   <li class="card row">
     <strong dir="auto">{key.name || key.id}</strong> {hasTenant && <code>{key.tenant_id}</code>}
     <span class="note grow">
-      {key.scopes.join(', ')}
+      <Scopes of={key.scopes} />
       {key.last_used_at && ` · ${t('lastUsed', { at: formatDate(key.last_used_at) })}`}
     </span>
     {key.revoked_at ? (

@@ -1,6 +1,7 @@
 /** Chooses the scopes of a key or a rule. */
 
 import { t } from '../../words/words.ts'
+import { nameScope } from './scopes.tsx'
 
 type Props = {
   readonly held: readonly string[]
@@ -18,7 +19,9 @@ export const ScopeChoice = ({ held, chosen, onChange }: Props) => (
           checked={chosen.includes(scope)}
           onChange={() => onChange(chosen.includes(scope) ? chosen.filter((one) => one !== scope) : [...chosen, scope])}
         />
-        {scope}
+        <span>
+          {nameScope(scope)} <code class="note">{scope}</code>
+        </span>
       </label>
     ))}
   </fieldset>

@@ -6,9 +6,10 @@ import { Choice } from '../../parts/form.tsx'
 import { Screen } from '../../parts/load.tsx'
 import { addressOf } from '../../parts/route.ts'
 import { applyTheme, type Theme, theme, themes } from '../../parts/theme.ts'
-import { chooseLanguage, chosenLanguage, t } from '../../words/words.ts'
+import { chooseLanguage, chosenLanguage, t, wordsOf } from '../../words/words.ts'
 import { AppList } from '../access/app-list.tsx'
 import { KeyList } from '../access/key-list.tsx'
+import { Scopes } from '../access/scopes.tsx'
 import { PushSwitch } from './push-switch.tsx'
 import { SignInLink } from './sign-in-link.tsx'
 
@@ -18,8 +19,10 @@ export function Account() {
   return (
     <Screen title={t('account')} actions={<Button onClick={leave}>{t('signOut')}</Button>}>
       <p>
-        {t('signedInAs', { name: known.key.name, tenant: known.tenant })}{' '}
-        <span class="note">{known.key.scopes.join(', ')}</span>
+        {say(known.key.name ? 'signedInAs' : 'signedIn', { name: known.key.name, tenant: known.tenant })}{' '}
+        <span class="note">
+          {say('mayDo')} <Scopes of={known.key.scopes} />
+        </span>
       </p>
       <Choice
         label={t('theme')}
@@ -48,3 +51,16 @@ export function Account() {
     </Screen>
   )
 }
+
+const { say } = wordsOf(
+  {
+    mayDo: 'Your key may:',
+    signedIn: 'Signed in to {tenant}.',
+    signedInAs: 'Signed in with {name} in {tenant}.',
+  },
+  {
+    mayDo: 'Dein Schlüssel darf:',
+    signedIn: 'Angemeldet in {tenant}.',
+    signedInAs: 'Angemeldet mit {name} in {tenant}.',
+  },
+)

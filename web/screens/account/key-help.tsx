@@ -20,7 +20,7 @@ const fixed: readonly (readonly [key: string, word: Word])[] = [
 
 export const KeyHelp = () => (
   <Screen title={t('shortcuts')}>
-    <dl class="fields" tabIndex={0}>
+    <dl class="fields keys" tabIndex={0}>
       {[...fixed, ...Object.entries(screenKeys).map(([key, screen]) => [`g ${key}`, screen as Word] as const)].map(
         ([key, word]) => (
           <div key={key}>

@@ -20,8 +20,10 @@ export function PushSwitch() {
             <p class="note">
               {is === 'denied' ? t('pushDenied') : is === 'missing' ? t('pushMissing') : t('pushText')}
             </p>
-            {is === 'off' && <Button onClick={() => change(enablePush)}>{t('pushOn')}</Button>}
-            {is === 'on' && <Button onClick={() => change(disablePush)}>{t('pushOff')}</Button>}
+            <div class="row">
+              {is === 'off' && <Button onClick={() => change(enablePush)}>{t('pushOn')}</Button>}
+              {is === 'on' && <Button onClick={() => change(disablePush)}>{t('pushOff')}</Button>}
+            </div>
           </>
         )}
       </Panel>

@@ -4,6 +4,7 @@ import { useState } from 'preact/hooks'
 import { api, path } from '../../api/client.ts'
 import { Field, Form } from '../../parts/form.tsx'
 import { explainNow } from '../../parts/toast.ts'
+import { englishFields, germanFields } from '../../words/field-names.ts'
 import { germanHints } from '../../words/hints-de.ts'
 import { language, t, wordsOf } from '../../words/words.ts'
 import type { Check, Platform } from './channel.ts'
@@ -31,6 +32,10 @@ export const { say } = wordsOf(
   },
 )
 
+const { nameOf } = wordsOf(englishFields, germanFields)
+/** A name that is newer than the page is shown as the API has it. */
+export const nameField = (name: string): string => nameOf('field', name)
+
 /** A request that the server refuses is the answer, too: the channel exists, and can be corrected. */
 export const testChannel = (id: string): Promise<Check> =>
   api<Check>('POST', `${path`/api/channels/${id}`}/test`).catch(async (error: unknown) => ({
@@ -54,7 +59,8 @@ export const Secrets = ({ of: { secrets }, values, onChange }: SecretsProps) =>
   secrets.map(({ name, required, hint, delivery }) => (
     <Field
       key={name}
-      label={name}
+      label={nameField(name)}
+      raw={name}
       kind="password"
       hint={required || delivery !== undefined ? translateHint(hint) : t('generatedIfEmpty')}
       value={values[name] ?? ''}

@@ -6,11 +6,11 @@ export const steps: Readonly<Record<string, Steps>> = {
   telegram: {
     en: [
       'In Telegram, write /newbot to @BotFather and choose a name.',
-      'Copy the token into bot_token. The webhook is registered for you.',
+      'Copy the token. The webhook is registered for you.',
     ],
     de: [
       'Schreib in Telegram /newbot an @BotFather und wähle einen Namen.',
-      'Kopiere das Token nach bot_token. Der Webhook wird für dich eingetragen.',
+      'Kopiere das Token. Der Webhook wird für dich eingetragen.',
     ],
   },
   slack: {
@@ -98,12 +98,12 @@ export const steps: Readonly<Record<string, Steps>> = {
   google_chat: {
     en: [
       'In a Google Cloud project, enable the Google Chat API. Create a service account with a JSON key.',
-      'Paste the whole JSON file into service_account. Enter the project number as audience.',
+      'Paste the whole JSON file as the key file, and enter the project number.',
       'Afterwards enter the webhook address in the configuration of the Chat API, as HTTP endpoint URL, with the audience "Project number".',
     ],
     de: [
       'Aktiviere in einem Google-Cloud-Projekt die Google Chat API. Lege ein Dienstkonto mit einem JSON-Schlüssel an.',
-      'Füge die ganze JSON-Datei in service_account ein. Trage die Projektnummer als audience ein.',
+      'Füge die ganze JSON-Datei als Schlüsseldatei ein und trage die Projektnummer ein.',
       'Trage danach die Webhook-Adresse in der Konfiguration der Chat API als HTTP-Endpunkt ein, mit der Zielgruppe „Project number“.',
     ],
   },
@@ -226,24 +226,21 @@ export const steps: Readonly<Record<string, Steps>> = {
     ],
   },
   zalo: {
-    en: [
-      'In Zalo, open Zalo Bot Manager and create a bot.',
-      'Copy the token into bot_token. The webhook is registered for you.',
-    ],
+    en: ['In Zalo, open Zalo Bot Manager and create a bot.', 'Copy the token. The webhook is registered for you.'],
     de: [
       'Öffne in Zalo den Zalo Bot Manager und lege einen Bot an.',
-      'Kopiere das Token nach bot_token. Der Webhook wird für dich eingetragen.',
+      'Kopiere das Token. Der Webhook wird für dich eingetragen.',
     ],
   },
   github: {
     en: [
       'At github.com, Settings, Developer settings, create a GitHub App: read and write for issues and pull requests, read for contents, and the events of the guide.',
-      'Create a private key, install the app, and copy app_id, the .pem file and the number at the end of the address of the installation.',
+      'Create a private key, install the app, and copy the app ID, the .pem file and the number at the end of the address of the installation.',
       'The webhook of the app is set for you. Without an app, enter the token of an account for the agent, and the webhook in the settings of the repository.',
     ],
     de: [
       'Lege unter github.com, Settings, Developer settings eine GitHub App an: Lesen und Schreiben für Issues und Pull Requests, Lesen für Inhalte, dazu die Ereignisse der Anleitung.',
-      'Erzeuge einen Private Key, installiere die App und kopiere app_id, die .pem-Datei und die Zahl am Ende der Adresse der Installation.',
+      'Erzeuge einen Private Key, installiere die App und kopiere die App-ID, die .pem-Datei und die Zahl am Ende der Adresse der Installation.',
       'Der Webhook der App wird für dich gesetzt. Ohne App trägst du das Token eines Kontos für den Agenten ein und den Webhook in den Einstellungen des Repositorys.',
     ],
   },

@@ -7,7 +7,7 @@ import { Button } from '../../parts/button.tsx'
 import { Choice, Field, Form } from '../../parts/form.tsx'
 import { t, language } from '../../words/words.ts'
 import type { Channel, Check, Platform } from './channel.ts'
-import { Answer, Secrets, SecretsForm, testChannel, say } from './check.tsx'
+import { Answer, Secrets, SecretsForm, nameField, testChannel, say } from './check.tsx'
 import { steps } from './guides.ts'
 
 type Person = { readonly id: string; readonly platform: string; readonly at: string }
@@ -57,14 +57,7 @@ export function NewChannel({ platforms, onAdded, onArrived }: Props) {
         />
         {chosen && <Guide of={chosen} />}
         <Field label={t('name')} value={name} onChange={setName} />
-        {own.map((field) => (
-          <Field
-            key={field}
-            label={field === 'address' ? t('addressOfAgent') : field}
-            value={settings[field] ?? ''}
-            onChange={(value) => setSettings({ ...settings, [field]: value })}
-          />
-        ))}
+        <OwnSettings names={own} values={settings} onChange={setSettings} />
         {chosen && <Secrets of={chosen} values={secrets} onChange={setSecrets} />}
       </Form>
       {added && chosen && (
@@ -79,6 +72,23 @@ export function NewChannel({ platforms, onAdded, onArrived }: Props) {
     </>
   )
 }
+
+type OwnProps = {
+  readonly names: readonly string[]
+  readonly values: Readonly<Record<string, string>>
+  readonly onChange: (values: Readonly<Record<string, string>>) => void
+}
+
+const OwnSettings = ({ names, values, onChange }: OwnProps) =>
+  names.map((name) => (
+    <Field
+      key={name}
+      label={nameField(name)}
+      raw={name}
+      value={values[name] ?? ''}
+      onChange={(value) => onChange({ ...values, [name]: value })}
+    />
+  ))
 
 /** The steps at the platform, and its page of the documentation. */
 const Guide = ({ of: { platform, name, guide } }: { readonly of: Platform }) => (
@@ -140,7 +150,7 @@ function FirstMessage({ added: { channel, check }, platform, onCheck, onArrived 
       </p>
       {Object.entries(channel.generated ?? {}).map(([key, value]) => (
         <p key={key}>
-          {t('generatedOnce')} {key} <code class="code-once">{value}</code>
+          {t('generatedOnce')} {nameField(key)} <code class="code-once">{value}</code>
         </p>
       ))}
       {isLocal(channel.webhook_url) && channel.platform !== 'email' && <p class="failure">{t('localWebhook')}</p>}

@@ -32,15 +32,18 @@ async function load(id: string): Promise<void> {
   if (found && session.peek()?.id === id) versionGroups.value = found.data
 }
 
-/** Reads the versions when a session is opened, and when its messages have changed. */
+/** Reads the versions when a session that has some is opened, and when its messages have changed. */
 export function watchVersions(): () => void {
   let asked = ''
   return effect(() => {
-    const id = session.value?.id
+    const { id, has_versions: hasVersions = false } = session.value ?? {}
     const { run, messages } = timeline.value
-    const wanted = id === undefined || run !== undefined ? '' : `${id} ${messages.at(-1)?.seq ?? ''}`
-    if (!wanted || wanted === asked) return
+    if (id === undefined || run !== undefined) return
+    const wanted = `${id} ${hasVersions} ${messages.at(-1)?.seq ?? ''}`
+    if (wanted === asked) return
+    // Numbers of messages are those of their session alone.
+    if (!hasVersions || !asked.startsWith(`${id} `)) versionGroups.value = []
     asked = wanted
-    if (id) void load(id)
+    if (hasVersions) void load(id)
   })
 }

@@ -3,11 +3,12 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { api, path } from '../../api/client.ts'
 import { can } from '../../api/me.ts'
+import { showBidi } from '../../markdown/links.ts'
 import type { Approval, Decision } from '../../model/types.ts'
 import { ask } from '../../parts/dialog.tsx'
 import { explainReason, showError } from '../../parts/toast.ts'
 import { formatTime } from '../../words/format.ts'
-import { t } from '../../words/words.ts'
+import { t, type Word } from '../../words/words.ts'
 import { Value } from '../chat/value.tsx'
 import { SessionLink } from '../sessions/session-link.tsx'
 import { countWaiting } from '../sessions/sessions.ts'
@@ -53,7 +54,7 @@ export function ApprovalCard({ approval, isLinked = false, onDecided }: Props) {
       ref={ref}
       tabIndex={0}
       role="alertdialog"
-      aria-label={t('approvalOf', { tool: approval.tool })}
+      aria-label={askFor(approval.tool)}
       onKeyDown={onKeyDown}
     >
       <div class="facts">
@@ -83,7 +84,8 @@ export function ApprovalCard({ approval, isLinked = false, onDecided }: Props) {
 const Facts = ({ approval, isLinked }: Required<Pick<Props, 'approval' | 'isLinked'>>) => (
   <>
     <p class="row">
-      <strong>{t('approvalOf', { tool: approval.tool })}</strong>
+      <strong>{askFor(approval.tool)}</strong>
+      <code class="note">{approval.tool}</code>
       <span class="badge warn">{t('risk', { risk: t(`risk_${approval.risk}`) })}</span>
       <time dateTime={approval.created_at}>{formatTime(approval.created_at)}</time>
       {isLinked && <SessionLink id={approval.session_id} />}
@@ -100,9 +102,37 @@ const Facts = ({ approval, isLinked }: Required<Pick<Props, 'approval' | 'isLink
         })}
       </ul>
     )}
-    <Value label={t('input')} value={approval.input} />
+    <Input of={approval.input} />
   </>
 )
+
+/** A command, a path or an address alone needs no name. */
+function Input({ of: input }: { readonly of: Approval['input'] }) {
+  const fields: readonly unknown[] = Object.values(Object(input) as object)
+  const [only] = fields
+  return fields.length === 1 && typeof only === 'string' ? (
+    <pre class="asked" tabIndex={0} dir="auto">
+      {showBidi(only)}
+    </pre>
+  ) : (
+    <Value label={t('input')} value={input} />
+  )
+}
+
+/** A server may call its tool `constructor`. */
+const questions = new Map<string, Word>(
+  Object.entries({
+    execute_code: 'ask_code',
+    patch: 'ask_change',
+    read_file: 'ask_read',
+    terminal: 'ask_run',
+    web_extract: 'ask_page',
+    write_file: 'ask_write',
+  }),
+)
+
+const askFor = (tool: string): string =>
+  t(questions.get(tool) ?? (tool.startsWith('browser_') ? 'ask_browse' : 'ask_other'), { tool })
 
 /** A decision that lasts names what it allows. On a phone its question does. */
 function nameChoice(choice: Decision, approval: Approval): string {

@@ -8,7 +8,7 @@ import { ask } from '../../parts/dialog.tsx'
 import { Button } from '../../parts/button.tsx'
 import { Panel, Screen, useLoad } from '../../parts/load.tsx'
 import { place } from '../../parts/route.ts'
-import { showDone, showError } from '../../parts/toast.ts'
+import { explainReason, showDone, showError } from '../../parts/toast.ts'
 import { formatNumber, formatTime } from '../../words/format.ts'
 import { t } from '../../words/words.ts'
 import { NewServer } from './new-server.tsx'
@@ -61,11 +61,7 @@ function ServerCard({ server, onChange }: CardProps) {
       <p>
         <code class="code-once">{addressOf(server)}</code>
       </p>
-      {reason && (
-        <p class="failure" dir="auto">
-          {reason}
-        </p>
-      )}
+      {reason && <Reason of={reason} />}
       <p class="note">
         {t('mcpToolCount', { count: formatNumber(tools) })} {fetchedAt && formatTime(fetchedAt)}
       </p>
@@ -75,6 +71,16 @@ function ServerCard({ server, onChange }: CardProps) {
       </div>
       {isOpen && <ServerTools alias={alias} onApproved={onChange} />}
     </li>
+  )
+}
+
+/** A server, or its host, may have written it. */
+function Reason({ of: reason }: { readonly of: string }) {
+  const said = explainReason(reason)
+  return (
+    <p class="failure" dir="auto" lang={said === undefined ? 'en' : undefined}>
+      {said ?? reason}
+    </p>
   )
 }
 
@@ -88,7 +94,7 @@ function ServerActions({ server, isOwn, onChange }: CardProps & { readonly isOwn
   const test = async () => {
     const { ok, tools, ms, reason } = await api<Verdict>('POST', `${address}/test`)
     if (ok) showDone(t('mcpTested', { count: formatNumber(tools), ms: formatNumber(ms) }))
-    else showError(new Error(reason ?? ''))
+    else showError(new Error(explainReason(reason ?? '') ?? reason ?? ''))
     await onChange()
   }
   const signIn = async () => {

@@ -8,6 +8,7 @@ import { Choice, Field, Form } from '../../parts/form.tsx'
 import { Panel, useLoad } from '../../parts/load.tsx'
 import { t, wordsOf } from '../../words/words.ts'
 import { ScopeChoice } from '../access/scope-choice.tsx'
+import { nameScope } from '../access/scopes.tsx'
 
 type Login = {
   readonly id: string
@@ -43,7 +44,7 @@ export function Logins({ tenants }: { readonly tenants: readonly string[] }) {
                   {[
                     login.name && login.issuer,
                     login.claim ? `${login.claim} = ${login.value}` : say('everyone'),
-                    login.role ?? login.scopes.join(', '),
+                    login.role ?? login.scopes.map(nameScope).join(', '),
                   ]
                     .filter(Boolean)
                     .join(' · ')}

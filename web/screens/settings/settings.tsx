@@ -16,14 +16,17 @@ import {
 import { Button } from '../../parts/button.tsx'
 import { Panel, Screen, useLoad } from '../../parts/load.tsx'
 import { explain, showDone } from '../../parts/toast.ts'
+import { nameEffort } from '../../words/efforts.ts'
 import type { SettingWords } from '../../words/settings-en.ts'
 import { loadSettingWords, t } from '../../words/words.ts'
+import { loadModels, models } from '../chat/models.ts'
 import { PromptLibrary, type Prompts } from './prompts.tsx'
 import { Raw } from './raw.tsx'
 
 type Document = { readonly components: { readonly schemas: Schemas } }
 
 async function load() {
+  void (models.value ?? loadModels().catch(() => undefined))
   const [document, settings, words] = await Promise.all([
     get<Document>('/openapi.json'),
     get<object>('/api/settings'),
@@ -182,15 +185,27 @@ const Setting = ({ field, words, text, isSet, isFailed, onChange }: SettingProps
   )
 }
 
+/** A value that was set by the API may be none of the common ones. */
+const listChoices = ({ choices }: SettingField, value: string): readonly string[] =>
+  !value || choices.includes(value) ? choices : [...choices, value]
+
+const modelSettings = new Set(['model.default', 'delegation.model', 'learning.model'])
+
+/** Values of which one is most likely meant. Others may be written, too. */
+function listSuggested(path: string): readonly string[] {
+  if (path === 'timezone') return Intl.supportedValuesOf('timeZone')
+  return modelSettings.has(path) ? (models.value ?? []).map(({ id }) => id) : []
+}
+
 const Input = ({ field, words, text, isFailed, onChange }: Omit<SettingProps, 'isSet'>) => {
   const shared = { value: text, 'aria-invalid': isFailed, disabled: !can('write') }
   if (field.kind === 'choice' || field.kind === 'boolean')
     return (
       <select {...shared} onChange={(event) => onChange(event.currentTarget.value)}>
         <option value="">{t('byDefault')}</option>
-        {field.choices.map((choice) => (
+        {listChoices(field, text).map((choice) => (
           <option key={choice} value={choice}>
-            {words.choices[choice] ?? choice}
+            {words.choices[choice] ?? nameEffort(choice)}
           </option>
         ))}
       </select>
@@ -200,5 +215,23 @@ const Input = ({ field, words, text, isFailed, onChange }: Omit<SettingProps, 'i
   const write = (event: { readonly currentTarget: HTMLInputElement }) => onChange(event.currentTarget.value)
   if (field.kind === 'number')
     return <input {...shared} type="number" step="any" placeholder={t('byDefault')} onInput={write} />
-  return <input {...shared} dir="auto" placeholder={t('byDefault')} onInput={write} />
+  const suggested = listSuggested(field.path)
+  return (
+    <>
+      <input
+        {...shared}
+        dir="auto"
+        placeholder={t('byDefault')}
+        list={suggested.length ? `known ${field.path}` : undefined}
+        onInput={write}
+      />
+      {suggested.length > 0 && (
+        <datalist id={`known ${field.path}`}>
+          {suggested.map((one) => (
+            <option key={one} value={one} />
+          ))}
+        </datalist>
+      )}
+    </>
+  )
 }

@@ -148,7 +148,7 @@ function ToolRow({ tool, all, settings, onChange }: RowProps) {
     await onChange()
   }
   return (
-    <li class="row">
+    <li class={available ? 'row tool' : 'row'}>
       <code class="grow">{name}</code>
       {available ? (
         <span class="badge">{nameOf('by', by ?? '')}</span>

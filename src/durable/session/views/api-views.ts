@@ -25,7 +25,7 @@ import type { SessionMetadata } from '#durable/storage/session-metadata.ts'
 export const iso = (ms: number): string => new Date(ms).toISOString()
 
 export function sessionView(record: SessionRecord, status: SessionStatus) {
-  const { settings, expiresAt, pinned = false, archived = false } = record.state as SessionMetadata
+  const { settings, expiresAt, pinned = false, archived = false, versions } = record.state as SessionMetadata
   return {
     id: record.id,
     title: record.title,
@@ -39,6 +39,7 @@ export function sessionView(record: SessionRecord, status: SessionStatus) {
     expires_at: expiresAt === undefined ? null : iso(expiresAt),
     pinned,
     archived,
+    has_versions: !!versions?.length,
     ...facetsView(record),
     usage: toPublicUsage(record.usage),
     settings: maskHeaders(settings),

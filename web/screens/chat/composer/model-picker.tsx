@@ -24,6 +24,8 @@ export function ModelPicker({ session: id }: Props) {
     const [part] = await Promise.all([import('../../models/model-dialog.tsx'), loadLateStyle()])
     return part.ModelDialog
   }, isOpen)
+  const hasLevels = listEfforts(id).length > 0
+  const Effort = useLate<Props>(async () => (await import('./effort-picker.tsx')).EffortPicker, hasLevels)
   // Without a network the names are unknown.
   useEffect(() => void (models.value ?? loadModels().catch(() => undefined)), [])
   const { model = '', project = '' } = choiceOf(id)
@@ -41,7 +43,7 @@ export function ModelPicker({ session: id }: Props) {
       >
         <span class="clip">{name.slice(name.indexOf('/') + 1)}</span>
       </button>
-      <EffortPicker session={id} />
+      {hasLevels && Effort && <Effort session={id} />}
       {isOpen && Dialog && (
         <Dialog
           chosen={model}
@@ -54,25 +56,5 @@ export function ModelPicker({ session: id }: Props) {
         />
       )}
     </>
-  )
-}
-
-function EffortPicker({ session: id }: Props) {
-  const levels = listEfforts(id)
-  const choice = choiceOf(id)
-  if (!levels.length) return null
-  return (
-    <select
-      aria-label={t('effort')}
-      value={choice.effort ?? ''}
-      onChange={({ currentTarget: { value: effort } }) => choose(id, { ...choice, effort })}
-    >
-      <option value="">{t('effort')}</option>
-      {levels.map((level) => (
-        <option key={level} value={level}>
-          {level}
-        </option>
-      ))}
-    </select>
   )
 }

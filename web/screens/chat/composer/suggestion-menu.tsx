@@ -8,7 +8,8 @@ import type { Trigger } from '../../../model/completion.ts'
 import { findMatches } from '../../../model/palette.ts'
 import { useLoad } from '../../../parts/load.tsx'
 import { explain, say } from '../../../parts/toast.ts'
-import { t } from '../../../words/words.ts'
+import { germanCommands } from '../../../words/commands-de.ts'
+import { language, t } from '../../../words/words.ts'
 import type { Scope } from '../../../model/types.ts'
 
 type Entry = {
@@ -88,10 +89,14 @@ async function listCommands(): Promise<readonly Entry[]> {
       name: [name, ...aliases].join(' '),
       value: name,
       shown: `/${name} ${usage}`.trim(),
-      note: description,
+      note: translate(description),
       spellings: [name, ...aliases],
     }))
 }
+
+/** Skills are described in the language of their author. */
+const translate = (description: string): string =>
+  language.value === 'de' ? (germanCommands[description] ?? description) : description
 
 async function listFiles(session: string): Promise<readonly Entry[]> {
   return (await listAll<File>(`${filePath(session, '')}?recursive=1&limit=1000`))
@@ -133,7 +138,7 @@ export function SuggestionMenu({ trigger, session, id, keys, onChoose, onClose, 
           onMouseDown={(event) => event.preventDefault()}
           onClick={() => onChoose(value, whole)}
         >
-          <span class="clip" dir="auto">
+          <span class={note ? 'clip whole' : 'clip'} dir="auto">
             {text}
           </span>
           <span class="note clip grow">{note}</span>
