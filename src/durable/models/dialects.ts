@@ -17,6 +17,10 @@ export function createDialects(
   const { AI, AI_GATEWAY_ID } = env
   const guarded = (dialect: Dialect): Dialect => ({
     async call(request, endpoint, options) {
+      if (endpoint.subscription) {
+        const { callSubscribed } = await import('./call-subscribed.ts')
+        return callSubscribed({ env, tenantId: id, dialect }, request, endpoint, options)
+      }
       if (!endpoint.isTenantAddress) return dialect.call(request, endpoint, options)
       const opened = await openEndpoint(env, id, endpoint)
       return dialect.call(request, opened, { ...options, send: sendGuarded(guardedFetch) })
