@@ -6,7 +6,14 @@ import type { ToolChoice, ToolSchema } from './request/tool-schema.ts'
 import type { Repairs } from './turn.ts'
 import type { Usage } from './usage.ts'
 
-export type DialectName = 'openai-chat' | 'openai-responses' | 'anthropic' | 'bedrock-converse' | 'workers-ai' | 'demo'
+export type DialectName =
+  | 'openai-chat'
+  | 'openai-responses'
+  | 'anthropic'
+  | 'bedrock-converse'
+  | 'gemini'
+  | 'workers-ai'
+  | 'demo'
 
 /**
  * Differences of a provider or a model from its dialect, from the provider's profile and the model catalog. Absent fields

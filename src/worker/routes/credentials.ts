@@ -190,7 +190,7 @@ export const credentialRoutes = [
   route({
     method: 'post',
     path: '/api/credentials/oauth',
-    id: 'startSubscriptionSignIn',
+    id: 'createSubscriptionSignIn',
     scope: 'write',
     tag,
     summary: 'Sign in to a subscription by a code, and store its tokens once the person has confirmed',

@@ -14,6 +14,7 @@ export const providers: readonly Provider[] = [
   gateways.openrouter,
   gateways.nous,
   makers.gemini,
+  makers.geminiNative,
   makers.xai,
   makers.deepseek,
   makers.zai,
