@@ -136,8 +136,8 @@ export const commands = {
     load: () => import('./commands/keys.mjs'),
   },
   models: {
-    usage: 'models [ls [WORDS]] [--provider NAME] · default MODEL',
-    says: 'models with window and prices; the default',
+    usage: 'models [ls [WORDS]] [--provider NAME] · default MODEL · login openai-codex|copilot|xai-oauth|qwen-oauth',
+    says: 'models with window and prices; the default; sign-in to a subscription',
     options: { provider: text },
     load: () => import('./commands/models.mjs'),
   },

@@ -4,7 +4,8 @@ import { providers } from '../src/agent/providers/profiles/providers.ts'
 const code = (text) => `\`${text}\``
 const list = (texts) => texts.map(code).join(', ')
 
-function renderKeys({ keys, keyParts, binding, baseUrl, baseUrlTemplate, baseUrlVariable, isKeyOptional }) {
+function renderKeys({ keys, keyParts, binding, signIn, baseUrl, baseUrlTemplate, baseUrlVariable, isKeyOptional }) {
+  if (signIn) return `sign-in to ${signIn}`
   if (binding) return `the binding ${code(binding)}`
   const names = list(keys) + (keyParts ? `, or ${list(keyParts)}` : '')
   const address = baseUrlVariable && !(baseUrl || baseUrlTemplate) ? `${code(baseUrlVariable)}; ` : ''

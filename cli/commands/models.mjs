@@ -1,5 +1,6 @@
-/** `talaria models`: lists the models that can be asked with window and prices, and sets the default. */
+/** `talaria models`: lists the models that can be asked, sets the default, and signs in to a subscription. */
 
+import { setTimeout } from 'node:timers/promises'
 import { createClient } from '../client.mjs'
 import { requireConfig } from '../config.mjs'
 import { UsageError } from '../exits.mjs'
@@ -9,6 +10,7 @@ export async function run({ options, words: [action = 'ls', ...words], usage }) 
   const client = createClient(requireConfig())
   if (action === 'ls') return list(client, options, words)
   if (action === 'default' && words.length === 1) return setDefault(client, options, words[0])
+  if (action === 'login' && words.length === 1) return signIn(client, options, words[0])
   throw new UsageError(`talaria ${usage}`)
 }
 
@@ -32,4 +34,16 @@ async function list(client, options, words) {
 async function setDefault(client, options, id) {
   await client.call('PATCH', '/api/settings', { model: { default: id } })
   printOne(options, { default: id }, `The default is ${plain(id)}.`)
+}
+
+/** The code is shown on the error output, so that `--json` prints the credential alone. */
+async function signIn(client, options, provider) {
+  const ask = async (body) => (await client.call('POST', '/api/credentials/oauth', body)).body
+  let answer = await ask({ provider })
+  note(`Open ${plain(answer.verification_url)} and enter the code ${plain(answer.user_code)}. Nobody else may have it.`)
+  while (answer.status === 'pending') {
+    await setTimeout(answer.interval * 1_000)
+    answer = await ask({ sign_in: answer.sign_in })
+  }
+  printOne(options, answer.credential, `Signed in to ${plain(answer.provider)}.`)
 }

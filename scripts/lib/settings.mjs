@@ -37,7 +37,7 @@ const names = new Set([
   'BACKUP_HOUR',
   'FAILPOINTS',
 ])
-const kinds = /^[A-Z0-9_]+_(API_KEY|BASE_URL|API_BASE)$|^SANDBOX_[A-Z0-9_]+$/
+const kinds = /^[A-Z0-9_]+_(API_KEY|BASE_URL|API_BASE|AUTH_URL)$|^SANDBOX_[A-Z0-9_]+$/
 
 /** wrangler's own credentials look like provider keys. They are not passed to the worker. */
 export const isSetting = (name) => (names.has(name) || kinds.test(name)) && !/^(CLOUDFLARE_API_|WRANGLER_)/.test(name)

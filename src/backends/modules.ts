@@ -48,6 +48,7 @@ export const loadSkillModule = (): Promise<SkillModule> => import('./skills/part
 export const loadOpenai = () => import('./dialects/openai.ts')
 export const loadAnthropic = () => import('./dialects/anthropic.ts')
 export const loadBedrock = () => import('./dialects/bedrock.ts')
+export const loadGemini = () => import('./dialects/gemini.ts')
 export const loadDemo = () => import('./dialects/demo.ts')
 export const loadWorkersAi = () => import('./dialects/workers-ai.ts')
 

@@ -97,6 +97,30 @@ describe.skipIf(chromium === undefined)('models', () => {
     },
   )
 
+  it('of a subscription can be used after a code was confirmed elsewhere', async () => {
+    const page = await signIn('en-US', 1280)
+    const pending = {
+      status: 'pending',
+      provider: 'copilot',
+      sign_in: 'sealed',
+      user_code: 'ABCD-1234',
+      verification_url: 'https://github.com/login/device',
+      interval: 0.05,
+    }
+    const asked: object[] = []
+    await page.route('**/api/credentials/oauth', (route) => {
+      asked.push(route.request().postDataJSON() as object)
+      return route.fulfill({ json: asked.length < 3 ? pending : { status: 'done', provider: 'copilot' } })
+    })
+    await page.evaluate("location.hash = '#/models'")
+    const form = page.locator('form', { hasText: 'Use a subscription' })
+    await form.getByRole('combobox').selectOption({ label: 'GitHub Copilot' })
+    await form.getByRole('button', { name: 'Sign in' }).click()
+    await page.getByText('Saved').first().waitFor()
+    expect(asked).toEqual([{ provider: 'copilot' }, { sign_in: 'sealed' }, { sign_in: 'sealed' }])
+    await page.context().close()
+  })
+
   it('of a server of one’s own are fetched with their windows and prices, and can be chosen', async () => {
     const page = await signIn('en-US', 1280)
     const data = [

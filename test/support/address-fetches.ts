@@ -100,6 +100,9 @@ export const addressFetches: readonly AddressFetch[] = [
   { file: 'durable/channels/receiver.ts', by: 'platform', raw: 'the socket that the API of the platform names' },
   // --- variables of the deployment
   { file: 'durable/models/catalog.ts', by: 'deployment' },
+  { file: 'durable/tenant/subscriptions/renew-tokens.ts', by: 'deployment' },
+  { file: 'durable/tenant/subscriptions/sign-in.ts', by: 'deployment' },
+  { file: 'durable/tenant/subscriptions/services.ts', by: 'deployment' },
   { file: 'durable/models/lazy-dialect.ts', by: 'deployment', raw: 'addresses of tenants get the guarded fetch' },
   { file: 'backends/dialects/openai.ts', by: 'deployment', raw: 'addresses of tenants get the guarded fetch' },
   { file: 'durable/platform/name-resolution.ts', by: 'deployment', raw: 'the resolver of the guard itself' },

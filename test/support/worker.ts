@@ -34,6 +34,9 @@ await Promise.all([
   import('#tools/browser/browser-files.ts'),
   import('#tools/search-sessions.ts'),
   import('#tools/terminal/process-actions.ts'),
+  import('#durable/session/copies/copy-session.ts'),
+  import('#durable/models/call-subscribed.ts'),
+  import('#durable/tenant/subscriptions/renew-tokens.ts'),
 ])
 
 const bound = () => ({

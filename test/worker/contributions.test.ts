@@ -161,6 +161,7 @@ const routes: readonly (readonly [Way | { readonly reason: string }, readonly st
       'POST /api/vault',
       'PATCH /api/vault/{entry}',
       'POST /api/credentials',
+      'POST /api/credentials/oauth',
       'POST /api/keys',
       'POST /api/pairing/approve',
       'POST /api/channels',

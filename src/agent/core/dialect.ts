@@ -6,7 +6,14 @@ import type { ToolChoice, ToolSchema } from './request/tool-schema.ts'
 import type { Repairs } from './turn.ts'
 import type { Usage } from './usage.ts'
 
-export type DialectName = 'openai-chat' | 'openai-responses' | 'anthropic' | 'bedrock-converse' | 'workers-ai' | 'demo'
+export type DialectName =
+  | 'openai-chat'
+  | 'openai-responses'
+  | 'anthropic'
+  | 'bedrock-converse'
+  | 'gemini'
+  | 'workers-ai'
+  | 'demo'
 
 /**
  * Differences of a provider or a model from its dialect, from the provider's profile and the model catalog. Absent fields
@@ -16,6 +23,8 @@ export type Quirks = {
   /** `openai-chat`, `openai-responses`: the role of the system text. */
   readonly systemRole?: 'system' | 'developer'
   readonly maxTokensField?: 'max_tokens' | 'max_completion_tokens'
+  /** `openai-responses`: the API refuses a limit of the output. */
+  readonly outputLimit?: 'omitted'
   /** The output tokens to request when no setting names a number. */
   readonly defaultMaxTokens?: number
   /** `omitted`: the model rejects the field, and every other field about sampling. A number: the only accepted value. */
@@ -89,6 +98,8 @@ export type Endpoint = {
   readonly quirks?: Quirks
   /** `bedrock-converse`: the region to sign for, where the address names none. */
   readonly region?: string
+  /** The id of a subscription: `key` holds its sealed tokens, which are opened for the request. */
+  readonly subscription?: string
   /** The tenant has named the address, so requests to it are guarded. */
   readonly isTenantAddress?: true
 }

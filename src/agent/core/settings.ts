@@ -55,7 +55,7 @@ const approvalRule = z.strictObject({
 })
 
 /** The dialects that a setting may name. */
-const dialect = z.enum(['openai-chat', 'openai-responses', 'anthropic', 'bedrock-converse'])
+const dialect = z.enum(['openai-chat', 'openai-responses', 'anthropic', 'bedrock-converse', 'gemini'])
 
 const perMillion = z.number().min(0).max(1_000_000)
 

@@ -80,8 +80,10 @@ export function getMissingRequirement(provider: Provider, sources: Sources): str
   const { variables } = sources
   if (provider.binding) return variables[provider.binding] ? undefined : `needs the ${provider.binding} binding`
   if (provider.baseUrlVariable && !resolveBaseUrl(provider, variables)) return `set ${provider.baseUrlVariable}`
-  if (!acceptsKeys(provider) || provider.isKeyOptional) return undefined
   const { tenant, deployment } = listKeys(provider, sources)
+  if (provider.signIn)
+    return tenant.length ? undefined : `sign in to ${provider.signIn} with POST /api/credentials/oauth`
+  if (!acceptsKeys(provider) || provider.isKeyOptional) return undefined
   return tenant.length || deployment.length
     ? undefined
     : `set ${provider.keys[0]}, or store a key of your own with POST /api/credentials`

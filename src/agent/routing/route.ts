@@ -120,6 +120,7 @@ function buildRoute(target: RouteTarget, sources: Sources): Route {
       headers: choice.headers,
       quirks,
       ...parseRegion(provider, sources),
+      ...(provider.signIn && { subscription: provider.id }),
       ...(provider.id.startsWith('custom:') && { isTenantAddress: true as const }),
     })),
     tenantKeyCount,

@@ -10,6 +10,7 @@ import type { Settings } from '#agent/core/settings.ts'
 import type { KeySource, NamedKey } from '#agent/routing/availability.ts'
 import type { StoredKeyHealth } from './key-pool.ts'
 import { rememberSecrets } from '#durable/platform/redaction.ts'
+import { getProvider } from '#agent/providers/profiles/providers.ts'
 import { unsealAll, type SecretOwner } from '#durable/platform/seal.ts'
 
 export type Credential = {
@@ -105,16 +106,24 @@ export async function openKeys(env: Env, { id, credentials }: TenantWithKeys): P
   if (cached.revision >= credentials.revision) return cached
   const { list, revision } = credentials
   const ownerOf = (one: (typeof list)[number]) => credentialOwner(id, one)
-  const opened = await unsealAll(env, list, ownerOf, ({ id: name }, reason) =>
-    log.warn('credential.unusable', `The credential ${name} cannot be used.`, { reason, tenant_id: id }),
+  const isSealed = ({ provider }: (typeof list)[number]) => getProvider(provider)?.signIn !== undefined
+  const opened = await unsealAll(
+    env,
+    list.filter((one) => !isSealed(one)),
+    ownerOf,
+    ({ id: name }, reason) =>
+      log.warn('credential.unusable', `The credential ${name} cannot be used.`, { reason, tenant_id: id }),
   )
   const byProvider = new Map<string, NamedKey[]>()
+  // Tokens of subscriptions stay sealed: they change while a turn runs, and the call that sends them opens them.
+  for (const { id: name, provider, sealed } of list.filter(isSealed))
+    byProvider.set(provider, [...(byProvider.get(provider) ?? []), { id: name, key: sealed }])
   for (const [{ id: name, provider }, key] of opened)
     byProvider.set(provider, [...(byProvider.get(provider) ?? []), { id: name, key }])
   // A later revision may have been opened during the wait.
   const latest = cachedKeys(id)
   if (latest.revision >= revision) return latest
-  const values = [...byProvider.values()].flatMap((named) => named.map(({ key }) => key))
+  const values = opened.map(([, key]) => key)
   rememberSecrets(id, 'credentials', values)
   const keys = { revision, byProvider }
   openedKeys.set(id, keys)

@@ -4,7 +4,7 @@ import type { Dialect, DialectName, SendRequest } from '#agent/core/dialect.ts'
 import { repairReplies } from '#agent/providers/shared/repair-reply.ts'
 import type { AiBinding } from '#agent/providers/workers-ai/workers-ai.ts'
 import { createGuardedFetch, type GuardedFetch } from '#durable/platform/guarded-fetch.ts'
-import { anthropic, bedrock, demo, openaiChat, openaiResponses, workersAi } from './lazy-dialect.ts'
+import { anthropic, bedrock, demo, gemini, openaiChat, openaiResponses, workersAi } from './lazy-dialect.ts'
 import { openEndpoint } from './provider-headers.ts'
 
 type DialectTenant = { readonly id: string; readonly guardedFetch: GuardedFetch }
@@ -17,6 +17,10 @@ export function createDialects(
   const { AI, AI_GATEWAY_ID } = env
   const guarded = (dialect: Dialect): Dialect => ({
     async call(request, endpoint, options) {
+      if (endpoint.subscription) {
+        const { callSubscribed } = await import('./call-subscribed.ts')
+        return callSubscribed({ env, tenantId: id, dialect }, request, endpoint, options)
+      }
       if (!endpoint.isTenantAddress) return dialect.call(request, endpoint, options)
       const opened = await openEndpoint(env, id, endpoint)
       return dialect.call(request, opened, { ...options, send: sendGuarded(guardedFetch) })
@@ -27,6 +31,7 @@ export function createDialects(
     'openai-responses': repairReplies(guarded(openaiResponses)),
     anthropic: repairReplies(guarded(anthropic)),
     'bedrock-converse': repairReplies(guarded(bedrock)),
+    gemini: repairReplies(guarded(gemini)),
     ...(AI && { 'workers-ai': repairReplies(workersAi(AI as unknown as AiBinding, AI_GATEWAY_ID)) }),
     demo,
   }

@@ -2,7 +2,7 @@
 
 import type { OpenAI } from 'openai'
 import type { Dialect, Endpoint } from '#agent/core/dialect.ts'
-import { loadAnthropic, loadBedrock, loadDemo, loadOpenai, loadWorkersAi } from '#backends/modules.ts'
+import { loadAnthropic, loadBedrock, loadDemo, loadGemini, loadOpenai, loadWorkersAi } from '#backends/modules.ts'
 import type { AiBinding } from '#agent/providers/workers-ai/workers-ai.ts'
 
 function lazyDialect(load: () => Promise<Dialect>): Dialect {
@@ -14,6 +14,7 @@ export const openaiChat = lazyDialect(async () => (await loadOpenai()).openaiCha
 export const openaiResponses = lazyDialect(async () => (await loadOpenai()).openaiResponses)
 export const anthropic = lazyDialect(async () => (await loadAnthropic()).anthropic)
 export const bedrock = lazyDialect(async () => (await loadBedrock()).bedrockConverse((request) => fetch(request)))
+export const gemini = lazyDialect(async () => (await loadGemini()).createGemini((request) => fetch(request)))
 
 export const demo = lazyDialect(async () => (await loadDemo()).demo)
 

@@ -129,7 +129,12 @@ export class TenantDO extends DurableObject<Env> {
   readonly #claims = new TenantClaims(this.#mayChange, this.#sql, this.#values)
   readonly #conversations = new TenantConversations(this.#mayChange, this.#sql)
   readonly #keyHealth = new TenantKeyHealth(this.#mayChange, this.#values)
-  readonly #credentials = new TenantCredentials(this.#mayChange, this.#values, this.#keyHealth, this.#audit)
+  readonly #credentials = new TenantCredentials(this.#mayChange, {
+    env: this.env,
+    values: this.#values,
+    keyHealth: this.#keyHealth,
+    audit: this.#audit,
+  })
   readonly #secrets = new TenantSecrets(this.#mayChange, this.#values, this.#audit)
   readonly #dataKeys = new TenantDataKeys(this.#mayChange, this.#values)
   readonly #windows = new ContextWindows(this.#mayChange, this.#values)

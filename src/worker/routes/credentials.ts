@@ -77,6 +77,7 @@ function resolveProvider(name: string): string {
       `There is no provider ${name}. Use one of docs/providers.md, or custom: and a name of your own.`,
       'provider',
     )
+  if (provider.signIn) throw invalid(`Sign in to ${provider.id} with POST /api/credentials/oauth.`, 'provider')
   if (!acceptsKeys(provider)) throw invalid(`${provider.id} needs no key.`, 'provider')
   return provider.id
 }
@@ -112,6 +113,25 @@ async function getCredentialStatus(
     ? getKeyStatus(health[one.id], Date.now())
     : { status: 'dead', until: null, reason: opened.reason }
 }
+
+const signInProviders = ['openai-codex', 'copilot', 'xai-oauth', 'qwen-oauth'] as const
+
+const subscriptionSignIn = z.strictObject({
+  provider: z.enum(signInProviders).optional().describe('Begins a sign-in.'),
+  name: newCredential.shape.name,
+  sign_in: z.string().max(8_192).optional().describe('Goes on with a sign-in: has the person confirmed?'),
+})
+
+const signInShape = z.object({
+  status: z.enum(['pending', 'done']),
+  provider: z.string(),
+  sign_in: z.string().optional(),
+  verification_url: z.string().optional().describe('The person enters user_code there.'),
+  user_code: z.string().optional(),
+  interval: z.number().optional().describe('Seconds until the next request.'),
+  expires_at: z.iso.datetime().optional(),
+  credential: credentialShape.optional(),
+})
 
 export const credentialRoutes = [
   route({
@@ -165,6 +185,22 @@ export const credentialRoutes = [
         throw new AppError(409, 'conflict', `There are already ${maxCredentials} credentials. Delete one first.`)
       forgetSnapshot(tenant.id)
       return Response.json(toCredentialView(credential, getKeyStatus(undefined, 0)), { status: 201 })
+    },
+  }),
+  route({
+    method: 'post',
+    path: '/api/credentials/oauth',
+    id: 'createSubscriptionSignIn',
+    scope: 'write',
+    tag,
+    summary: 'Sign in to a subscription by a code, and store its tokens once the person has confirmed',
+    example: { provider: 'copilot' },
+    body: subscriptionSignIn,
+    responses: ok('The sign-in', signInShape),
+    handle: async (call) => {
+      const { signInToSubscription } = await import('../secrets/subscription-sign-in.ts')
+      const fresh = (one: Credential) => toCredentialView(one, getKeyStatus(undefined, 0))
+      return Response.json(await signInToSubscription(call, fresh))
     },
   }),
   route({

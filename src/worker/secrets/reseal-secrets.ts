@@ -6,6 +6,7 @@ import { type Connection, createConnections } from '#db/channel-connections.ts'
 import { connectionOwner } from '#durable/tenant/channels/connection.ts'
 import { credentialOwner, providerOwner } from '#durable/models/credentials.ts'
 import { headerOwner } from '#durable/models/provider-headers.ts'
+import { readIdentity } from '#durable/models/subscription-tokens.ts'
 import { fingerprintSecret, type SecretOwner, unseal } from '#durable/platform/seal.ts'
 import { clientSecretHeader, headerOwner as mcpHeaderOwner } from '#durable/tenant/mcp/list-server.ts'
 import { clientOwner, grantOwner, type SealedRows } from '#durable/tenant/mcp/oauth/grant-rows.ts'
@@ -46,7 +47,7 @@ async function resealCredentials(
     const owner = credentialOwner(tenantId, { id, provider })
     const secret = await open(env, { sealed: before, owner, name: `credential ${id}` }, result)
     if (secret === undefined) continue
-    const mark = await fingerprintSecret(env, secret, providerOwner(tenantId, provider))
+    const mark = await fingerprintSecret(env, readIdentity(secret), providerOwner(tenantId, provider))
     const sealed = await sealForTenant(env, secret, owner)
     if (await tenantStub(env, tenantId).credentials.reseal(authority, { id, before, sealed, mark })) result.resealed++
   }

@@ -13,6 +13,7 @@ import { formatNumber } from '../../words/format.ts'
 import { t } from '../../words/words.ts'
 import { formatPrices, ModelDialog } from './model-dialog.tsx'
 import { NewProvider } from './new-provider.tsx'
+import { Subscription } from './subscription.tsx'
 
 type Missing = { readonly provider: string; readonly model: string | null; readonly reason: string }
 type Models = { readonly data: readonly ModelFacts[]; readonly unavailable: readonly Missing[] }
@@ -213,6 +214,7 @@ function Credentials({ models, missing, onChange }: CredentialsProps) {
         )}
       </Panel>
       {can('write') && <NewKey providers={listProviders(models, missing)} onAdded={changed} />}
+      {can('write') && <Subscription onAdded={changed} />}
       {can('write') && <NewProvider onAdded={changed} />}
     </section>
   )

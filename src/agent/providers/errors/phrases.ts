@@ -196,6 +196,7 @@ export const phrases = {
     'expected string, got array', // vLLM
   ],
   model: [
+    'is not found for api version', // Gemini
     'is not a valid model', // OpenRouter: "… is not a valid model ID"
     'model identifier is invalid', // Bedrock
     'invalid model', // usual

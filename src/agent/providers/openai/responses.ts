@@ -86,7 +86,8 @@ function renderOptions(request: ModelRequest, quirks: Quirks): Partial<Responses
   return {
     ...(shouldReturnReasoning && { include: ['reasoning.encrypted_content'] }),
     ...renderReasoning(request, quirks),
-    ...(maxTokens !== undefined && { max_output_tokens: Math.max(minOutputTokens, maxTokens) }),
+    ...(maxTokens !== undefined &&
+      quirks.outputLimit !== 'omitted' && { max_output_tokens: Math.max(minOutputTokens, maxTokens) }),
     ...renderSampling(request, quirks),
     ...renderText(request, quirks),
     ...renderToolRules(request),

@@ -17,6 +17,8 @@ export type Provider = {
   readonly keys: readonly string[]
   /** Variables whose values are joined by colons to form one key; the last one is optional. */
   readonly keyParts?: readonly string[]
+  /** Paid by subscription: the name of the service that a tenant signs in to instead of storing a key. */
+  readonly signIn?: string
   /** Usable without a key once its address is set. */
   readonly isKeyOptional?: true
   /** Variables that name the region to sign for; the first that is set wins. */

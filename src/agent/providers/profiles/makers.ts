@@ -76,6 +76,17 @@ export const gemini = defineProvider({
   listsAllModels: true,
 })
 
+/** Gemini by its own API instead of OpenAI's form. */
+export const geminiNative = defineProvider({
+  id: 'gemini-native',
+  dialect: 'gemini',
+  baseUrl: 'https://generativelanguage.googleapis.com/v1beta',
+  keys: gemini.keys,
+  rules: [{ model: /^gemini-([3-9]|\d\d)/, quirks: { answerFormat: 'native' } }],
+  defaultModel: gemini.defaultModel,
+  catalog: 'google',
+})
+
 export const xai = defineProvider({
   id: 'xai',
   aliases: ['grok'],

@@ -3,6 +3,7 @@
 import * as gateways from './gateways.ts'
 import * as makers from './makers.ts'
 import * as own from './deployment-specific.ts'
+import * as subscriptions from './subscriptions.ts'
 import { type Provider, defineProvider } from './define-provider.ts'
 
 export type { Provider } from './define-provider.ts'
@@ -13,6 +14,7 @@ export const providers: readonly Provider[] = [
   gateways.openrouter,
   gateways.nous,
   makers.gemini,
+  makers.geminiNative,
   makers.xai,
   makers.deepseek,
   makers.zai,
@@ -38,6 +40,10 @@ export const providers: readonly Provider[] = [
   gateways.opencodeZen,
   gateways.opencodeGo,
   gateways.aiGateway,
+  subscriptions.openaiCodex,
+  subscriptions.copilot,
+  subscriptions.xaiOauth,
+  subscriptions.qwenOauth,
   own.azureFoundry,
   own.bedrock,
   own.ollamaCloud,

@@ -11,7 +11,13 @@ import { Utf8Builder } from './utf8-builder.ts'
 export type RenderedBlock = { readonly json: string; readonly isMarkable: boolean }
 
 /** Renders messages for a dialect. Rendered bytes are cached by this object, so equal options need the same object. */
-export type BlockRenderer = { readonly render: (message: Message) => readonly RenderedBlock[] }
+export type BlockRenderer = {
+  readonly render: (message: Message) => readonly RenderedBlock[]
+  /** The names of the API for the role of the model and the content of a message. */
+  readonly form?: { readonly assistant: string; readonly content: string }
+}
+
+const usualForm = { assistant: 'assistant', content: 'content' }
 
 type BlockGroup = { readonly role: 'user' | 'assistant'; readonly blocks: readonly RenderedBlock[] }
 
@@ -58,7 +64,7 @@ export function renderAlternatingBody(parts: BodyParts, renderer: BlockRenderer)
   if (!stableCount && groups[0]?.role !== 'user') groups.unshift(renderOpening(renderer))
   // Many models refuse a request that ends with an assistant message.
   if (groups.at(-1)?.role === 'assistant') groups.push({ role: 'user', blocks: renderer.render(userText('Go on.')) })
-  const rendered = groups.flatMap((group, at) => [at || stableCount ? ',' : '', ...renderGroup(group)])
+  const rendered = groups.flatMap((group, at) => [at || stableCount ? ',' : '', ...renderGroup(group, renderer)])
   return stablePrefixes.render(transcript, prefix, [...rendered, foot])
 }
 
@@ -101,7 +107,7 @@ function appendStableGroups(prefix: BodyPrefix, transcript: readonly Message[], 
     const end = findGroupEnd(transcript, from, stableCount)
     const groups = appendToGroups([], transcript.slice(from, end), renderer)
     if (!from && groups[0]?.role !== 'user') groups.unshift(renderOpening(renderer))
-    bytes.appendAll(groups.flatMap((group, at) => [from || at ? ',' : '', ...renderGroup(group)]))
+    bytes.appendAll(groups.flatMap((group, at) => [from || at ? ',' : '', ...renderGroup(group, renderer)]))
     prefix.messageCount = end
   }
 }
@@ -141,8 +147,8 @@ function addMarks(groups: readonly BlockGroup[], { messageCount, addMark }: Cach
 }
 
 /** Returns the parts of the JSON. Blocks with images are not joined, because that would copy them. */
-const renderGroup = ({ role, blocks }: BlockGroup): string[] => [
-  `{"role":"${role}","content":[`,
+const renderGroup = ({ role, blocks }: BlockGroup, { form = usualForm }: BlockRenderer): string[] => [
+  `{"role":"${role === 'user' ? role : form.assistant}","${form.content}":[`,
   ...blocks.map(({ json }, at) => (at ? `,${json}` : json)),
   ']}',
 ]

@@ -18,6 +18,7 @@ export const takesPdfs = ({ dialect, facts, quirks, repairs }: PdfModel): boolea
   repairs.pdfs === undefined &&
   (dialect === 'anthropic' ||
     dialect === 'openai-responses' ||
+    dialect === 'gemini' ||
     (dialect === 'openai-chat' && quirks.fileParts === true))
 
 export const hasPdf = (message: Message): boolean =>

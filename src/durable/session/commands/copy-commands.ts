@@ -3,7 +3,7 @@
 import { newSessionId } from '#durable/platform/ids.ts'
 import { maxCheckpointName } from '#agent/core/tool.ts'
 import { createNamed, orUnreachable, type RollbackResult, rollback, type Unreachable } from '../core/checkpoints.ts'
-import { cancelCopy, copySession } from '../copies/fork.ts'
+import { cancelCopy } from '../copies/fork.ts'
 import { type CommandHandler, reply, usageReply } from './command.ts'
 import { describeLimit, describeTurns } from './describe.ts'
 import { sessionStub } from '#durable/platform/addresses.ts'
@@ -14,6 +14,7 @@ const maxListed = 10
 export const forkCommand: CommandHandler = async (session, { text, authority }) => {
   await session.ensureTenant()
   const { tenantId, sessionId, outside } = session
+  const { copySession } = await import('../copies/copy-session.ts')
   const copy = copySession(session)
   if (!copy) return reply('There is nothing to copy.')
   const hasLimit = session.tenant.limits?.storage_bytes !== undefined

@@ -8,7 +8,7 @@ import type { TenantSnapshot } from '#durable/tenant/tenant-snapshot.ts'
 import type { SessionView } from '../views/api-views.ts'
 import type { exportSession, ExportOptions, ImportedSession } from '../copies/export.ts'
 import type { CheckpointCopy } from '../copies/checkpoint-copy.ts'
-import { cancelCopy, copySession, type SessionCopy } from '../copies/fork.ts'
+import { cancelCopy, type SessionCopy } from '../copies/fork.ts'
 import { addShare, listShares, removeShare } from '../core/shares.ts'
 import type { SessionHost } from '../session-host.ts'
 
@@ -24,7 +24,8 @@ export class TransferSubject extends RpcTarget {
    * Returns a copy for `paste`, up to a run if one is given, with the files of now or of then. The caller reads or cancels
    * its streams.
    */
-  copy(authority: Authority, upTo?: string, withEarlierFiles?: boolean): Promise<SessionCopy | undefined> {
+  async copy(authority: Authority, upTo?: string, withEarlierFiles?: boolean): Promise<SessionCopy | undefined> {
+    const { copySession } = await import('../copies/copy-session.ts')
     return this.#host.with(authority, (session) => copySession(session, upTo, withEarlierFiles))
   }
 

@@ -15,15 +15,31 @@ import { clock } from '#durable/platform/clock.ts'
 import type { TenantAudit } from '../audit.ts'
 import type { TenantKeyHealth } from './key-health.ts'
 import { type ChangeCheck, TenantPart } from '../tenant-part.ts'
+import type { Renewals, RenewAnswer } from '../subscriptions/renew-tokens.ts'
 import type { StoredValues } from '../stored-values.ts'
+
+type CredentialParts = {
+  readonly env: Env
+  readonly values: StoredValues
+  readonly keyHealth: TenantKeyHealth
+  readonly audit: TenantAudit
+}
 
 export class TenantCredentials extends TenantPart {
   readonly #values: StoredValues
   readonly #keyHealth: TenantKeyHealth
   readonly #audit: TenantAudit
+  readonly #renewals: Renewals
 
-  constructor(mayChange: ChangeCheck, values: StoredValues, keyHealth: TenantKeyHealth, audit: TenantAudit) {
+  constructor(mayChange: ChangeCheck, { env, values, keyHealth, audit }: CredentialParts) {
     super(mayChange)
+    this.#renewals = {
+      env,
+      values,
+      running: new Map(),
+      find: (id) => this.#stored()?.list.find((one) => one.id === id),
+      replace: (id, sealed) => this.#replaceSealed(id, sealed),
+    }
     this.#audit = audit
     this.#values = values
     this.#keyHealth = keyHealth
@@ -35,12 +51,15 @@ export class TenantCredentials extends TenantPart {
     return { list: this.#stored()?.list ?? [], health: this.#keyHealth.list() }
   }
 
-  /** `foreign`: the authority is for another tenant, or may not write. */
-  add(authority: Authority, credential: Credential): AddResult | 'foreign' {
+  /** `foreign`: the authority is for another tenant, or may not write. `replaced`: credentials that this one replaces. */
+  add(authority: Authority, credential: Credential, replaced: readonly string[] = []): AddResult | 'foreign' {
     if (!this.mayChange(authority, 'write')) return 'foreign'
-    const { result, stored } = withCredential(this.#stored() ?? noCredentials, credential)
+    const { revision, list } = this.#stored() ?? noCredentials
+    const left = list.filter(({ id }) => !replaced.includes(id))
+    const { result, stored } = withCredential({ revision, list: left }, credential)
     if (!stored) return result
     this.#store(stored)
+    for (const id of replaced) this.#keyHealth.remove(authority, id)
     const { id: subject, provider, name, lastFour } = credential
     const details = { provider, name, last_four: lastFour }
     this.#audit.add(authority, { kind: 'credential.added', subject, details })
@@ -55,6 +74,18 @@ export class TenantCredentials extends TenantPart {
     const list = stored.list.map((one) => (one.id === id ? { ...one, sealed, mark } : one))
     this.#store({ revision: stored.revision + 1, list })
     return true
+  }
+
+  /** Renews the tokens of a subscription, once for all that ask. `seen`: the sealed tokens that the caller has. */
+  async renew(authority: Authority, id: string, seen: string): Promise<RenewAnswer> {
+    this.requireOwn(authority)
+    const { renewTokens } = await import('../subscriptions/renew-tokens.ts')
+    return renewTokens(this.#renewals, { tenantId: authority.tenantId, id, seen })
+  }
+
+  #replaceSealed(id: string, sealed: string): void {
+    const { revision, list } = this.#stored() ?? noCredentials
+    this.#store({ revision: revision + 1, list: list.map((one) => (one.id === id ? { ...one, sealed } : one)) })
   }
 
   /** Returns whether there was a credential of this id. */

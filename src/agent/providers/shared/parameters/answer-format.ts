@@ -11,6 +11,7 @@ const defaultSupport: Readonly<Record<DialectName, FormatSupport>> = {
   'openai-responses': 'alone',
   anthropic: 'none',
   'bedrock-converse': 'none',
+  gemini: 'alone',
   'workers-ai': 'alone',
   demo: 'none',
 }

@@ -1,0 +1,28 @@
+/** Implements the dialect `gemini`: `generateContent` and `streamGenerateContent` of the Gemini API. */
+
+import type { Dialect, SendRequest } from '#agent/core/dialect.ts'
+import { limitBody } from '../shared/limit-body.ts'
+import { renderGeminiBody } from './body.ts'
+import { readGeminiReply, readGeminiStream } from './stream.ts'
+
+/** `platformSend` is the platform's `fetch`: `src/agent` has no access to the network. */
+export const createGemini = (platformSend: SendRequest): Dialect => ({
+  async call(request, endpoint, { signal, send = platformSend, ...readOptions }) {
+    const isWhole = request.repairs?.stream === 'off'
+    const method = isWhole ? 'generateContent' : 'streamGenerateContent?alt=sse'
+    const url = `${endpoint.baseUrl.replace(/\/{1,20}$/, '')}/models/${encodeURIComponent(request.model)}:${method}`
+    const response = limitBody(
+      await send(
+        new Request(url, {
+          method: 'POST',
+          // The base URL was checked before. A redirect would bypass that check.
+          redirect: 'manual',
+          headers: { ...endpoint.headers, 'content-type': 'application/json', 'x-goog-api-key': endpoint.key },
+          body: renderGeminiBody(request, endpoint.quirks),
+          signal,
+        }),
+      ),
+    )
+    return (isWhole ? readGeminiReply : readGeminiStream)(response, readOptions)
+  },
+})

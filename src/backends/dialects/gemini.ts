@@ -1,0 +1,3 @@
+/** Exports the dialect `gemini`. */
+
+export { createGemini } from '#agent/providers/gemini/gemini.ts'
