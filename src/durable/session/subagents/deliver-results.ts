@@ -20,7 +20,7 @@ import { clock } from '#durable/platform/clock.ts'
 import { failpoint } from '#durable/platform/failpoint.ts'
 import { deliverResult } from '#durable/turn/pending-requests.ts'
 import { turnScope } from '#durable/turn/tools/turn-scope.ts'
-import type { ChildRow, ChildRows } from './child-rows.ts'
+import { type ChildRow, type ChildRows, isSubagent } from './child-rows.ts'
 import type { DeliverMessage } from './parent-session.ts'
 import { delegationOf } from './delegation-id.ts'
 import { inNameOf } from './start-child.ts'
@@ -115,14 +115,15 @@ async function deliverInBackground(delivering: Delivering, ended: readonly Ended
   const { session, rows, deliver } = delivering
   const [first] = ended
   if (!first) return undefined
-  const results = await renderAll(delivering, ended)
-  const text = renderDelivery(first.delegation, results)
+  const text = isSubagent(first)
+    ? renderDelivery(first.delegation, await renderAll(delivering, ended))
+    : (await import('./questions.ts')).renderAnswer(first, first.state.report)
   const [message] = await session.toolRuntime.receiveResults(
     [
       {
         role: 'tool',
         callId: first.delegation,
-        name: 'delegate_task',
+        name: isSubagent(first) ? 'delegate_task' : 'sessions_send',
         content: [{ type: 'text', text }],
         failed: false,
         marks: marksOfReports(ended),
