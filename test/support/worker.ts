@@ -34,6 +34,8 @@ await Promise.all([
   import('#tools/browser/browser-files.ts'),
   import('#tools/search-sessions.ts'),
   import('#tools/terminal/process-actions.ts'),
+  import('#durable/session/subagents/deliver-results.ts'),
+  import('#durable/session/subagents/questions.ts'),
 ])
 
 const bound = () => ({

@@ -1,6 +1,6 @@
 /**
  * Delivers the results of a delegation once all its subagents have ended: to the call that waits for them, or as a
- * message of their own. The rows are marked in the write that delivers.
+ * message of their own. The rows are marked in the write that delivers. Loaded with the first delivery.
  */
 
 import { allMarks, joinMarks, type Marks, privateMarks } from '#agent/core/marks.ts'
@@ -22,7 +22,7 @@ import { deliverResult } from '#durable/turn/pending-requests.ts'
 import { turnScope } from '#durable/turn/tools/turn-scope.ts'
 import { type ChildRow, type ChildRows, isSubagent } from './child-rows.ts'
 import type { DeliverMessage } from './parent-session.ts'
-import { delegationOf } from './delegation-id.ts'
+import { getPlace } from './place-of-call.ts'
 import { inNameOf } from './start-child.ts'
 import type { Session } from '../session.ts'
 import type { SessionStub } from '#durable/platform/addresses.ts'
@@ -69,18 +69,6 @@ async function deliverOne(delivering: Delivering, ended: readonly EndedRow[]): P
   markDelivered(delivering.rows, ended)
   return undefined
 }
-
-/** The call of a delegation: it waits, it is being made, or it is over. */
-function getPlace({ store }: Session, { delegation, callId }: ChildRow): 'away' | 'starting' | 'gone' {
-  const turn = store.current()
-  if (!turn || turn.stage.at !== 'tools' || turn.stopRequested) return 'gone'
-  const step = store.lastMessageSeq()
-  const call = turn.stage.calls.find(({ id }) => id === callId)
-  if (!call || call.state === 'settled' || delegationOf(turn, step, call.id) !== delegation) return 'gone'
-  return call.state === 'away' ? 'away' : 'starting'
-}
-
-export const isAwaited = (session: Session, row: ChildRow): boolean => getPlace(session, row) !== 'gone'
 
 const retryAfterMs = 5_000
 const startingRetryMs = 1_000

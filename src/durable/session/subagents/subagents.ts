@@ -34,7 +34,7 @@ import { isOwnReset } from '#durable/platform/object-reset.ts'
 import { turnScope } from '#durable/turn/tools/turn-scope.ts'
 import { type ChildRow, ChildRows, isRunning, isSubagent, type RunningRow } from './child-rows.ts'
 import { delegationOf } from './delegation-id.ts'
-import { deliverResults, isAwaited } from './deliver-results.ts'
+import { isAwaited } from './place-of-call.ts'
 import { endedReport } from './ended-report.ts'
 import { endChild, lostReport } from './end-child.ts'
 import type { ChildStart, ChildStatus, DeliverMessage, SubagentStart } from './parent-session.ts'
@@ -320,6 +320,7 @@ export class SessionSubagents implements Subagents {
     await Promise.all(this.#unfinished().map((row) => this.#tendOne(row)))
     this.#hasAsked = true
     await startQueued({ ...this.#options, rows: this.rows, stubOf: this.#stubOf, end: this.#end })
+    const { deliverResults } = await import('./deliver-results.ts')
     const retryAt = await deliverResults({ ...this.#options, rows: this.rows, stubOf: this.#stubOf })
     this.#deliverAfter = retryAt ?? 0
   }
