@@ -36,12 +36,14 @@ describe('the tree of a session', () => {
       [below, one],
     ])
     type Branch = { session_id: string; parent_id: string | null }
-    for (const at of wanted.keys())
-      await until(async () => {
-        const { body } = await call<{ branches: Branch[] }>('GET', `/api/sessions/${at}/tree`)
-        const found = new Map(body.branches.map(({ session_id, parent_id }) => [session_id, parent_id]))
-        return found.size === wanted.size && [...wanted].every(([each, parent]) => found.get(each) === parent)
-      })
+    const branchesOf = async (at: string) => {
+      const { body } = await call<{ branches: Branch[] }>('GET', `/api/sessions/${at}/tree`)
+      return new Map(body.branches.map(({ session_id, parent_id }) => [session_id, parent_id]))
+    }
+    for (const at of wanted.keys()) {
+      await until(async () => (await branchesOf(at)).size === wanted.size)
+      expect(await branchesOf(at)).toEqual(wanted)
+    }
   })
 
   it('shows all levels while they work and afterwards, and events say when each begins and ends', async () => {

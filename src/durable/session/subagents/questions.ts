@@ -17,6 +17,7 @@ import type { SessionAsker } from '#durable/storage/session-metadata.ts'
 import type { TenantSnapshot } from '#durable/tenant/tenant-snapshot.ts'
 import { turnScope } from '#durable/turn/tools/turn-scope.ts'
 import { sessionMarks } from '#durable/turn/turn-marks.ts'
+import type { RequestSubmission } from '../intake/request.ts'
 import type { Session } from '../session.ts'
 import { submit } from '../submit.ts'
 import { turnOf } from '../views/segments.ts'
@@ -136,40 +137,45 @@ export function renderAnswer({ id, target, task }: ChildRow, { status, output, e
 export async function receiveQuestion(
   session: Session,
   authority: Authority,
-  { runId, tenant, message, typed, asker }: AskedQuestion,
+  question: AskedQuestion,
   blobs: R2Bucket | undefined,
 ): Promise<SubagentStart | undefined> {
   const { meta } = session
   const mayRead = hasScope(authority, 'read') || meta.owner === holderOf(authority)
   if (!mayRead || !hasScope(authority, 'chat')) return undefined
   if (meta.subagent || meta.ephemeral) return { kind: 'refused', reason: 'that session answers no questions.' }
-  const { askers = [] } = meta
-  if (!askers.some((one) => one.runId === runId)) {
-    if (askers.length >= maxAskers) return { kind: 'over-limit', limit: 'questions', retryAfterMs: busyRetryMs }
-    session.updateMeta({ askers: [...askers, asker] })
-  }
-  const submitted = await submit(
-    session,
-    {
-      kind: 'request',
-      authority,
-      runId,
-      tenant,
-      message: { ...userText(message, 'subagent', marksOfAuthority(authority)), typed },
-      options: {},
-      busyMode: 'queue',
-      idempotency: 'repeat',
-      target: { kind: 'existing' },
-    },
-    blobs,
-  )
+  if (!keepAsker(session, question.asker)) return fullOfQuestions
+  const submitted = await submit(session, createRequest(authority, question), blobs)
   const status = submitted?.status ?? 'deleted'
   if (['running', 'ended', 'joined', 'queued'].includes(status)) return { kind: 'started' }
-  forget(session, runId)
+  forget(session, question.runId)
   return submitted?.status === 'over-limit'
-    ? { kind: 'over-limit', limit: 'questions', retryAfterMs: submitted.retryAfter * 1_000 }
+    ? { ...fullOfQuestions, retryAfterMs: submitted.retryAfter * 1_000 }
     : { kind: 'refused', reason: `that session does not accept it (${status}).` }
 }
+
+const fullOfQuestions = { kind: 'over-limit', limit: 'questions', retryAfterMs: busyRetryMs } as const
+
+/** False: too many wait already. */
+function keepAsker(session: Session, asker: SessionAsker): boolean {
+  const { askers = [] } = session.meta
+  if (askers.some(({ runId }) => runId === asker.runId)) return true
+  if (askers.length >= maxAskers) return false
+  session.updateMeta({ askers: [...askers, asker] })
+  return true
+}
+
+const createRequest = (authority: Authority, { runId, tenant, message, typed }: AskedQuestion): RequestSubmission => ({
+  kind: 'request',
+  authority,
+  runId,
+  tenant,
+  message: { ...userText(message, 'subagent', marksOfAuthority(authority)), typed },
+  options: {},
+  busyMode: 'queue',
+  idempotency: 'repeat',
+  target: { kind: 'existing' },
+})
 
 /** Tells the sessions whose questions have ended. One that cannot be reached asks later. Never rejects. */
 export async function answerAskers({ session, env }: { readonly session: Session; readonly env: Env }): Promise<void> {

@@ -107,31 +107,30 @@ export class SessionSubagents implements Subagents {
     const chosen = tasks.map((task) => chooseTools(tools, task, expandToolsets(task.toolsets)))
     const refused = explainToolsets(tasks, chosen, tools)
     if (refused !== undefined) return refused
+    const shared = { delegation: delegationId, parentRun: parent.id, ...(!runsInBackground && { callId }), ...note }
     const rows = tasks.map((task, index): ChildRow => {
-      const id = task.resumes ?? newSessionId()
-      const earlier = this.rows.get(id)
-      return {
-        id,
-        runId: newRunId(id),
-        delegation: delegationId,
-        index,
-        parentRun: parent.id,
-        ...(!runsInBackground && { callId }),
-        ...note,
-        task,
-        // Its history holds what those had read for whom it worked before.
-        authority: earlier ? combineAuthorities([earlier.authority, authority]) : authority,
-        ...(earlier && { isResumed: true as const }),
-        tools: subagentTools(chosen[index] ?? [], task.role, { depth: depth + 1, maxDepth }),
-        createdAt: clock.now(),
-        state: { at: 'queued' },
-      }
+      const toolNames = subagentTools(chosen[index] ?? [], task.role, { depth: depth + 1, maxDepth })
+      return this.#createRow({ ...shared, index, task, authority, tools: toolNames })
     })
     for (const row of rows) if (row.isResumed) this.rows.put(row)
     this.rows.add(rows.filter((row) => !row.isResumed))
     session.turns.arm()
     session.runInBackground(this.tend())
     return spawned
+  }
+
+  /** A resumed one keeps its id. Its history holds what those had read for whom it worked before. */
+  #createRow(given: Omit<ChildRow, 'id' | 'runId' | 'createdAt' | 'state'>): ChildRow {
+    const id = given.task.resumes ?? newSessionId()
+    const earlier = this.rows.get(id)
+    return {
+      ...given,
+      id,
+      runId: newRunId(id),
+      ...(earlier && { isResumed: true, authority: combineAuthorities([earlier.authority, given.authority]) }),
+      createdAt: clock.now(),
+      state: { at: 'queued' },
+    }
   }
 
   /** Explains why the tasks cannot begin. */
