@@ -156,13 +156,16 @@ class MessageReplyBuilder implements ReplyBuilder {
   #extendPart(part: StreamedBlock | undefined, delta: BlockDelta): void {
     this.#sizeLimit.countTexts(delta)
     if (part?.kind === 'text') this.#extendText(part, delta)
-    else if (part?.kind === 'search' || part?.kind === 'call') {
-      if (delta.type !== 'input_json_delta') return
-      part.json += delta.partial_json
-      if (part.kind === 'call') this.#onArguments?.(part.name, delta.partial_json)
-    } else if (part?.kind !== 'thinking') return
+    else if (part?.kind === 'search' || part?.kind === 'call') this.#extendJson(part, delta)
+    else if (part?.kind !== 'thinking') return
     else if (delta.type === 'thinking_delta') part.text += this.#reportDelta('thinking', delta.thinking)
     else if (delta.type === 'signature_delta') part.signature += delta.signature
+  }
+
+  #extendJson(part: Extract<StreamedBlock, { kind: 'search' | 'call' }>, delta: BlockDelta): void {
+    if (delta.type !== 'input_json_delta') return
+    part.json += delta.partial_json
+    if (part.kind === 'call') this.#onArguments?.(part.name, delta.partial_json)
   }
 
   #extendText(part: Extract<StreamedBlock, { kind: 'text' }>, delta: BlockDelta): void {

@@ -135,8 +135,12 @@ class ChatReplyBuilder implements ReplyBuilder {
     }
     if (fragment.refusal) this.#refusal += fragment.refusal
     this.#addSources(fragment.annotations ?? [])
-    for (const call of fragment.tool_calls ?? []) {
-      const { name, piece } = this.#calls.add(call)
+    this.#addCalls(fragment.tool_calls ?? [])
+  }
+
+  #addCalls(fragments: readonly ToolCallFragment[]) {
+    for (const fragment of fragments) {
+      const { name, piece } = this.#calls.add(fragment)
       if (piece) this.#onArguments?.(name, piece)
     }
   }

@@ -95,11 +95,7 @@ export class SessionSubagents implements Subagents {
     const { maxConcurrent, maxDepth, depth } = this.limits()
     // A subagent reports once, and an ephemeral session is gone: the results would reach nobody.
     const runsInBackground = isBackground && depth === 0 && !session.meta.ephemeral
-    const notes = [
-      ...(isBackground && !runsInBackground ? ['Background work is not possible here: this call has waited.'] : []),
-      ...(tasks.length > maxConcurrent ? [`${maxConcurrent} ran at once, the others after them.`] : []),
-    ]
-    const note = notes.length ? { note: notes.join(' ') } : {}
+    const note = renderNote(isBackground && !runsInBackground, tasks.length > maxConcurrent ? maxConcurrent : undefined)
     const spawned = { delegationId, isBackground: runsInBackground, ...note }
     if (known.length) return spawned
     if (refusal !== undefined) return refusal
@@ -420,6 +416,15 @@ function explainToolsets(
   return empty?.toolsets?.length
     ? `You have nothing of ${empty.toolsets.join(', ')}, so a subagent cannot either. Your toolsets: ${own}.`
     : undefined
+}
+
+/** `width`: how many ran at once, where others had to wait. */
+function renderNote(hasWaited: boolean, width: number | undefined): { readonly note?: string } {
+  const notes = [
+    ...(hasWaited ? ['Background work is not possible here: this call has waited.'] : []),
+    ...(width === undefined ? [] : [`${width} ran at once, the others after them.`]),
+  ]
+  return notes.length ? { note: notes.join(' ') } : {}
 }
 
 /** Why tasks cannot go on with the subagents that they name. */
