@@ -6,7 +6,7 @@
 import type * as EgressModule from './egress/part.ts'
 import { readCode } from './isolate-code.ts'
 import type { ShellPolicy } from '#agent/core/permission/shell-policy.ts'
-import type { IndexedSkill } from '#agent/core/skills/skill-material.ts'
+import type { NamedSkill } from '#agent/core/skills/skill-material.ts'
 import type { SkillModule } from './skills/protocol.ts'
 
 /** The code of isolates, for deployments without a Worker Loader. A build for those with one does not carry it. */
@@ -35,10 +35,10 @@ export const loadEgressPart = async (): Promise<EgressPart> => (egressPart ??= a
 /** The validator of answers in a JSON schema. */
 export const loadSchemaValidator = () => import('./json-schema/part.ts')
 
-let bundledIndex: readonly IndexedSkill[] | undefined
+let bundledIndex: readonly NamedSkill[] | undefined
 
 /** The index of the bundled skills for prompts. Once it is loaded it is returned at once. */
-export const loadBundledIndex = (): readonly IndexedSkill[] | Promise<readonly IndexedSkill[]> =>
+export const loadBundledIndex = (): readonly NamedSkill[] | Promise<readonly NamedSkill[]> =>
   bundledIndex ?? import('./skills/index-part.ts').then((module) => (bundledIndex = module.bundledIndex))
 
 /** The parser of skills, the bundled skills, and the import. */

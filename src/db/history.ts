@@ -6,7 +6,7 @@ import type { HistoryMessage, HistoryPort } from '#agent/core/tool.ts'
 import { appendPages } from './append-pages.ts'
 import { historyDb, type HistoryDb } from './shards/sharded-database.ts'
 import { createTenantDb, type TenantDb } from './tenant-db.ts'
-import { describeSessions, getSession, listRecentSessions, listSessions } from './session-directory.ts'
+import { describeSessions, getSession, listBranches, listRecentSessions, listSessions } from './session-directory.ts'
 import { deletePagesFrom, forgetKeptUsage, deleteSession } from './delete-pages.ts'
 import type { searchMessages as SearchMessages } from './search/search.ts'
 import type { FindSimilar } from './search/similar.ts'
@@ -48,6 +48,7 @@ export function createD1History(
     forgetKeptUsage: (runIds) => forgetKeptUsage(tenantDb, runIds),
     listPages: (sessionId, after, bytes) => listPages(tenantDb, sessionId, after, bytes),
     listSessions: (filter) => listSessions(tenantDb, filter),
+    listBranches: (sessionId) => listBranches(tenantDb, sessionId),
     deleteSession: (sessionId, unsent, audit) => deleteSession(tenantDb, sessionId, unsent, audit),
     recent: (limit) => listRecentSessions(tenantDb, limit, {}),
     describe: (ids) => describeSessions(tenantDb, ids),

@@ -3,7 +3,7 @@
  * when they are read. So a turn on the same day does not write the index.
  */
 
-import type { SessionFilter, SessionRecord } from '#agent/core/history.ts'
+import type { SessionBranch, SessionFilter, SessionRecord } from '#agent/core/history.ts'
 import { hiddenSources, scheduledSources } from '#agent/memory/session-source.ts'
 import type { HistorySession } from '#agent/core/tool.ts'
 import { type Facets, listTools, type SessionLine } from '#agent/core/facets.ts'
@@ -13,7 +13,7 @@ import { keysPerSession } from './page-row.ts'
 import { dayNumber } from './append-pages.ts'
 import type { TenantDb, SqlValue } from './tenant-db.ts'
 import { normalizeText, tenantPiece } from './index-text.ts'
-import { hasTag, hasTool, resolveScope, type SessionScope } from './search/session-scope.ts'
+import { hasTag, hasTool, resolveScope, selectBranches, type SessionScope } from './search/session-scope.ts'
 
 type SessionRow = {
   readonly id: string
@@ -143,6 +143,21 @@ export async function describeSessions(
     ...(chat === undefined ? [] : [chat]),
   )
   return rows.map(renderListed)
+}
+
+/** The forks of a conversation and what it was forked from. */
+export async function listBranches({ read }: TenantDb, sessionId: string): Promise<readonly SessionBranch[]> {
+  const rows = await read<Pick<SessionRow, 'id' | 'parent_id' | 'title' | 'created_at' | 'updated_at'>>(
+    selectBranches,
+    sessionId,
+  )
+  return rows.map(({ id, parent_id, title, created_at, updated_at }) => ({
+    session_id: id,
+    parent_id,
+    title,
+    created_at: new Date(created_at).toISOString(),
+    updated_at: new Date(updated_at).toISOString(),
+  }))
 }
 
 /** The cursor names the last row, so that pages stay stable while sessions change. An invalid cursor gives an empty page. */

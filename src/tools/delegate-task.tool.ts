@@ -19,6 +19,7 @@ const outputSchema = z
   .refine((schema) => JSON.stringify(schema).length <= maxSchemaChars, 'The schema is too long.')
 const text = z.string().max(maxContextChars)
 const goal = z.string().max(maxGoalChars)
+const taskId = z.string().min(1).max(200)
 const toolsets = z.array(z.string().min(1).max(200)).max(50)
 
 const input = z.object({
@@ -32,6 +33,7 @@ const input = z.object({
         role: role.optional(),
         output_schema: outputSchema.optional(),
         toolsets: toolsets.optional(),
+        task_id: taskId.optional(),
       }),
     )
     .min(1)
@@ -46,6 +48,7 @@ const input = z.object({
   output_schema: outputSchema.optional().describe('JSON schema of the answer.'),
   toolsets: toolsets.optional().describe('Only these of your toolsets or tools. Default: all.'),
   model: modelId.optional().describe('Another model, as provider/model.'),
+  task_id: taskId.optional().describe('The subagent_id of an ended subagent: it goes on with its history.'),
   action: z.enum(['spawn', 'list', 'steer', 'stop']).default('spawn'),
   subagent_id: z.string().optional().describe('For steer and stop. Without it stop ends all.'),
   message: z.string().max(maxGoalChars).optional().describe('For steer.'),
@@ -96,6 +99,7 @@ function listTasks({
   output_schema: schema,
   toolsets: setsOfAll,
   model,
+  task_id: resumes,
 }: Input): SubagentTask[] {
   const shared = { model, role: ofAll, context, outputSchema: schema, toolsets: setsOfAll }
   const listed = tasks.map((task) => ({
@@ -105,8 +109,9 @@ function listTasks({
     outputSchema: task.output_schema ?? schema,
     toolsets: task.toolsets ?? setsOfAll,
     model,
+    resumes: task.task_id,
   }))
-  return [...(single?.trim() ? [{ ...shared, goal: single }] : []), ...listed]
+  return [...(single?.trim() ? [{ ...shared, goal: single, resumes }] : []), ...listed]
 }
 
 async function spawn(request: Input, { subagents, callId, authority }: DelegateContext) {

@@ -35,6 +35,8 @@ import videoGenerate from './media/video-generate.tool.ts'
 import visionAnalyze from './media/vision-analyze.tool.ts'
 import memory from './memory.tool.ts'
 import sessionSearch from './session-search.tool.ts'
+import sessionsList from './sessions/sessions-list.tool.ts'
+import sessionsSend from './sessions/sessions-send.tool.ts'
 import skillManage from './skills/skill-manage.tool.ts'
 import skillView from './skills/skill-view.tool.ts'
 import skillsList from './skills/skills-list.tool.ts'
@@ -79,6 +81,8 @@ export const tools: readonly Tool[] = [
   visionAnalyze,
   memory,
   sessionSearch,
+  sessionsList,
+  sessionsSend,
   skillManage,
   skillView,
   skillsList,

@@ -64,6 +64,10 @@ async function answerFrom(
   return { mode: 'answer', query, answer: asked.text, sources, sessions_found: found.sessions_found }
 }
 
+/** The latest sessions that the caller may read. */
+export const listSessions = ({ history, addMarks }: Omit<SearchContext, 'model'>, limit: number) =>
+  listRecent(withMarkedReads(history, addMarks), limit)
+
 /** Every message that is read counts, whether it is shown or not. */
 const withMarkedReads = (history: HistoryPort, addMarks: CallContext['addMarks'] = () => undefined): HistoryPort => {
   const note = (all: readonly { readonly marks?: Marks }[] = []) =>

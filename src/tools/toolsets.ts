@@ -21,6 +21,7 @@ const core: readonly string[] = [
   'code_execution',
   'checkpoints',
   'delegation',
+  'sessions',
   'skills',
   'memory',
   'todo',
@@ -44,6 +45,7 @@ const groups: Readonly<Record<string, Toolset>> = {
   code_execution: { tools: ['execute_code'] },
   checkpoints: { tools: ['checkpoint', 'restore'] },
   delegation: { tools: ['delegate_task'] },
+  sessions: { tools: ['sessions_list', 'sessions_send'] },
   skills: { tools: ['skills_list', 'skill_view', 'skill_manage'] },
   tts: { tools: ['text_to_speech'] },
   vision: { tools: ['vision_analyze'] },
@@ -107,7 +109,7 @@ const presets: Readonly<Record<string, Toolset>> = {
   'talaria-cli': { includes: core },
   ...Object.fromEntries(platforms.map((name) => [`talaria-${name}`, { includes: core }])),
   'talaria-cron': coreWithout('clarify', 'cronjob', 'memory'),
-  'talaria-batch': coreWithout('clarify', 'cronjob', 'memory', 'delegation'),
+  'talaria-batch': coreWithout('clarify', 'cronjob', 'memory', 'delegation', 'sessions'),
   'talaria-webhook': { tools: ['web_search', 'web_extract', 'vision_analyze', 'clarify'] },
 }
 

@@ -37,6 +37,8 @@ await Promise.all([
   import('#durable/session/copies/copy-session.ts'),
   import('#durable/models/call-subscribed.ts'),
   import('#durable/tenant/subscriptions/renew-tokens.ts'),
+  import('#durable/session/subagents/deliver-results.ts'),
+  import('#durable/session/subagents/questions.ts'),
 ])
 
 const bound = () => ({

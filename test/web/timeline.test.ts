@@ -348,3 +348,10 @@ describe('what waits for a person', () => {
     expect([ended.approvals.length, ended.questions.length, ended.ended?.kind]).toEqual([0, 0, 'cancelled'])
   })
 })
+
+it('shows the end of a call that is being written, until it starts', () => {
+  const written = run([event('tool.generating', { tool: 'write_file', delta: `${'a'.repeat(500)}end`, chars: 503 })])
+  expect(written.status).toMatchObject({ state: 'writing', reason: 'write_file', chars: 503 })
+  expect(written.status?.text).toMatch(/^a{157}end$/)
+  expect(run([event('tool.started', { call_id: 'c', tool: 'write_file', input: {} })], written).status).toBeUndefined()
+})

@@ -15,8 +15,35 @@ const treeOf = async (id: string) =>
 describe('the tree of a session', () => {
   it('is empty without subagents, and 404 without a session', async () => {
     const { id } = await newSession()
-    expect(await treeOf(id)).toEqual({ session_id: id, children: [] })
+    expect(await treeOf(id)).toMatchObject({
+      session_id: id,
+      children: [],
+      branches: [{ session_id: id, parent_id: null }],
+    })
     expect((await call('GET', '/api/sessions/ses_unknown/tree')).status).toBe(404)
+  })
+
+  it('has the forks of the conversation and theirs, from each of them', async () => {
+    const { id } = await newSession({ title: 'Root' })
+    const fork = async (of: string) =>
+      (await call<{ id: string }>('POST', `/api/sessions/${of}/fork`, { body: {} })).body.id
+    const one = await fork(id)
+    const [two, below] = [await fork(id), await fork(one)]
+    const wanted = new Map([
+      [id, null],
+      [one, id],
+      [two, id],
+      [below, one],
+    ])
+    type Branch = { session_id: string; parent_id: string | null }
+    const branchesOf = async (at: string) => {
+      const { body } = await call<{ branches: Branch[] }>('GET', `/api/sessions/${at}/tree`)
+      return new Map(body.branches.map(({ session_id, parent_id }) => [session_id, parent_id]))
+    }
+    for (const at of wanted.keys()) {
+      await until(async () => (await branchesOf(at)).size === wanted.size)
+      expect(await branchesOf(at)).toEqual(wanted)
+    }
   })
 
   it('shows all levels while they work and afterwards, and events say when each begins and ends', async () => {

@@ -30,6 +30,7 @@ const eventTypes = [
   'run.waiting',
   'message.delta',
   'reasoning.delta',
+  'tool.generating',
   'tool.started',
   'tool.progress',
   'tool.completed',
@@ -62,7 +63,8 @@ export function listen<Event extends Numbered>({ url, after, onEvent, onState }:
     const event = JSON.parse(text) as Event
     const { seq, type } = event
     // Progress of a tool is not stored and may carry the number of the event before it.
-    if (seq !== undefined && last !== undefined && seq <= last && type !== 'tool.progress') return
+    if (seq !== undefined && last !== undefined && seq <= last && !['tool.progress', 'tool.generating'].includes(type))
+      return
     if (seq !== undefined) last = Math.max(last ?? 0, seq)
     onEvent(event)
   }

@@ -15,8 +15,8 @@ export type Outcome = {
 }
 
 export type RunStatus = {
-  readonly state: 'waiting' | 'compressing' | 'recovering'
-  /** A kind of failure. */
+  readonly state: 'waiting' | 'compressing' | 'recovering' | 'writing'
+  /** A kind of failure; the tool whose call is being written. */
   readonly reason: string
   /** When the run goes on. */
   readonly until?: string
@@ -24,7 +24,12 @@ export type RunStatus = {
   readonly attempt?: number
   /** How many calls there are at most. */
   readonly attempts?: number
+  /** Of the call so far, and its end. */
+  readonly chars?: number
+  readonly text?: string
 }
+
+const shownOfCall = 160
 
 export type Timeline = {
   /** Oldest first. */
@@ -215,8 +220,13 @@ const reducers: Reducers = {
     status: undefined,
     live: appendDelta(timeline.live, 'thinking', event),
   }),
+  'tool.generating': (timeline, { tool, chars, delta }) => ({
+    ...timeline,
+    status: { state: 'writing', reason: tool, chars, text: delta.slice(-shownOfCall) },
+  }),
   'tool.started': (timeline, event) => ({
     ...timeline,
+    status: undefined,
     live: updateTool(timeline.live, event, (block) => ({
       ...block,
       input: event.input,

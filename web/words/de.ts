@@ -525,6 +525,7 @@ export const de: Words = {
   tryingAgain: 'Neuer Versuch …',
   silentFor: 'Das Modell hat seit {seconds} s nicht geantwortet.',
   compressing: 'Das Gespräch wird zusammengefasst …',
+  writing: 'Schreibt {tool}, {chars} Zeichen: … {text}',
   recovering: 'Ein anderer Weg wird versucht …',
   branchAnswer: 'Nach dieser Antwort abzweigen',
   zone: 'Zeitzone',

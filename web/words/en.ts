@@ -519,6 +519,7 @@ export const en = {
   tryingAgain: 'Trying again …',
   silentFor: 'The model has not answered for {seconds} s.',
   compressing: 'Summarising the conversation …',
+  writing: 'Writes {tool}, {chars} characters: … {text}',
   recovering: 'Trying another way …',
   branchAnswer: 'Branch after this answer',
   zone: 'Time zone',

@@ -62,6 +62,7 @@ export const settingsInEnglish: SettingWords = {
     'delegation.max_concurrent_children': 'Subagents at once',
     'delegation.max_spawn_depth': 'Levels of subagents',
     'delegation.model': 'Model of subagents',
+    'delegation.paused': 'Start no subagents',
     'tool_loop_guardrails.warnings_enabled': 'Warn of repeated calls',
     'tool_loop_guardrails.hard_stop_enabled': 'Stop repeated calls',
     'tool_loop_guardrails.warn_after.exact_failure': 'Warn after failures of the same call',

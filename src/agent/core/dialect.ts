@@ -123,6 +123,8 @@ export type CallOptions = {
    * tell the searches of a call before its end.
    */
   readonly onServerSearch?: ((search: 'begun' | 'possible') => void) | undefined
+  /** Called for each piece of the arguments of a call, as they are written. */
+  readonly onArguments?: ((tool: string, piece: string) => void) | undefined
   readonly sleep: (ms: number) => Promise<void>
   /** Replaces the platform's `fetch` for this call. */
   readonly send?: SendRequest | undefined

@@ -22,6 +22,8 @@ export type Event =
       /** The call of the program that made this call. */
       readonly parent_call_id?: string
     }
+  /** The next piece of the arguments of a long call, while the model writes them. It is sent, but not stored. */
+  | { readonly type: 'tool.generating'; readonly tool: string; readonly delta: string; readonly chars: number }
   /** The end of what a running call prints. It is sent, but not stored. */
   | {
       readonly type: 'tool.progress'

@@ -105,7 +105,18 @@ export type SessionFilter = {
 export type KnownRecord = 'nothing' | SessionRecord
 
 /** The store of one tenant, bound at construction: no method can name another tenant. */
+/** A session of a tree of forks. Times are ISO 8601, UTC. */
+export type SessionBranch = {
+  readonly session_id: string
+  readonly parent_id: string | null
+  readonly title: string | null
+  readonly created_at: string
+  readonly updated_at: string
+}
+
 export type HistoryStore = HistoryPort & {
+  /** The forks of a conversation and what it was forked from, oldest first; itself too. */
+  readonly listBranches: (sessionId: string) => Promise<readonly SessionBranch[]>
   /** Searches like `search`, and also tells whether a higher limit may find more. */
   readonly searchPage: (
     query: string,

@@ -16,6 +16,8 @@ export type SubagentTask = {
   readonly outputSchema?: Readonly<Record<string, unknown>> | undefined
   /** `provider/model`. Absent: the model of the parent, unless the settings name another. */
   readonly model?: string | undefined
+  /** The id of an ended subagent, which goes on with its history. */
+  readonly resumes?: string | undefined
 }
 
 /**
@@ -91,6 +93,15 @@ export type SpawnRequest = {
 
 export type Spawned = { readonly delegationId: string; readonly isBackground: boolean; readonly note?: string }
 
+/** A question to another session of the tenant. */
+export type SessionQuestion = {
+  readonly callId: string
+  readonly sessionId: string
+  readonly message: string
+  /** That of the call. */
+  readonly authority: Authority
+}
+
 /** `missed`: the subagent had ended already. */
 export type SteerOutcome = 'sent' | 'missed'
 
@@ -104,4 +115,6 @@ export type Subagents = {
   readonly steer: (id: string, message: string, callId: string) => Promise<SteerOutcome | undefined>
   /** Stops one subagent, or all. Returns how many it stops; undefined when there is no such subagent. */
   readonly stop: (id?: string) => number | undefined
+  /** Stores a question and sends it. Its answer comes as a message. Returns the id of the question; a string says why it is refused. */
+  readonly ask: (question: SessionQuestion) => Promise<{ readonly questionId: string } | string>
 }

@@ -1,8 +1,12 @@
-/** Renders the index of skills for the system prompt: one line for each skill, by category, within a budget. */
+/**
+ * Renders the index of skills for the system prompt: one line for each skill, by category, within a budget. Bundled ones
+ * are names alone: a search now and then costs less than their descriptions in every request.
+ */
 
 import type { SkillHead } from '#agent/core/skills/skill.ts'
 
-type ListedSkill = Pick<SkillHead, 'name' | 'description' | 'category'>
+type NamedSkill = Pick<SkillHead, 'name' | 'category'>
+type ListedSkill = NamedSkill & Pick<SkillHead, 'description'>
 
 /** Of the whole index. The tool `skills_list` shows the rest. */
 const maxIndexChars = 8_000
@@ -10,9 +14,24 @@ const maxLineChars = 240
 
 const introduction = `Skills are tested instructions for a kind of work. Before you begin a task that one of them covers, load it with skill_view and follow it. Do not load one that does not fit.`
 
-/** Undefined without skills. Skills that come first are kept when the budget is too small, so that the order is that of importance. */
-export function renderSkillIndex(skills: readonly ListedSkill[], maxChars = maxIndexChars): string | undefined {
-  if (skills.length === 0) return undefined
+const byNameAlone = 'More by name; skills_list with a query says what they do:'
+
+/** Undefined without skills. `bundled`: after the tenant's own ones. */
+export function renderSkillIndex(
+  own: readonly ListedSkill[],
+  bundled: readonly NamedSkill[] = [],
+  maxChars = maxIndexChars,
+): string | undefined {
+  if (!own.length && !bundled.length) return undefined
+  const names = groupByCategory(bundled).map(
+    ([category, members]) => `${category}: ${members.map(({ name }) => name).join(', ')}`,
+  )
+  const brief = names.length ? [byNameAlone, ...names] : []
+  return [introduction, ...renderDescribed(own, maxChars - brief.join('\n').length), ...brief].join('\n')
+}
+
+/** Skills that come first are kept when the budget is too small, so that the order is that of importance. */
+function renderDescribed(skills: readonly ListedSkill[], maxChars: number): readonly string[] {
   const kept: ListedSkill[] = []
   let left = maxChars - introduction.length
   for (const skill of skills) {
@@ -22,10 +41,9 @@ export function renderSkillIndex(skills: readonly ListedSkill[], maxChars = maxI
   }
   const omitted = skills.length - kept.length
   return [
-    introduction,
     ...groupByCategory(kept).map(([category, members]) => [`${category}:`, ...members.map(renderLine)].join('\n')),
     ...(omitted > 0 ? [`${omitted} more: call skills_list.`] : []),
-  ].join('\n')
+  ]
 }
 
 /** A description is written by others: it stays on its line. */
@@ -35,11 +53,13 @@ function renderLine({ name, description }: ListedSkill): string {
   return line.length > maxLineChars ? `${line.slice(0, maxLineChars - 1).trimEnd()}…` : line
 }
 
-function groupByCategory(skills: readonly ListedSkill[]): readonly (readonly [string, readonly ListedSkill[]])[] {
-  const groups = new Map<string, ListedSkill[]>()
+function groupByCategory<Skill extends NamedSkill>(
+  skills: readonly Skill[],
+): readonly (readonly [string, readonly Skill[]])[] {
+  const groups = new Map<string, Skill[]>()
   for (const skill of skills.toSorted(byName))
     groups.set(skill.category, [...(groups.get(skill.category) ?? []), skill])
   return [...groups].toSorted(([one], [other]) => (one < other ? -1 : 1))
 }
 
-const byName = (one: ListedSkill, other: ListedSkill): number => (one.name < other.name ? -1 : 1)
+const byName = (one: NamedSkill, other: NamedSkill): number => (one.name < other.name ? -1 : 1)

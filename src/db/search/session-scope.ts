@@ -38,7 +38,7 @@ const maxOfSource = 2_000
  * Climbs to the oldest ancestor, then collects its descendants. UNION ends a circle. CROSS JOIN makes SQLite look up each
  * session by an index instead of reading all sessions of the tenant.
  */
-const selectLineage = `WITH RECURSIVE
+const lineage = `WITH RECURSIVE
   up(id, parent, depth) AS (
     SELECT id, parent_id, 0 FROM session WHERE tenant_id = ?1 AND id = ?2
     UNION SELECT session.id, session.parent_id, depth + 1 FROM up
@@ -47,8 +47,12 @@ const selectLineage = `WITH RECURSIVE
     SELECT * FROM (SELECT session.id, session.num FROM up
       CROSS JOIN session ON session.tenant_id = ?1 AND session.id = up.id ORDER BY depth DESC LIMIT 1)
     UNION SELECT session.id, session.num FROM down
-      CROSS JOIN session ON session.tenant_id = ?1 AND session.parent_id = down.id LIMIT ${maxLineage})
-  SELECT num FROM down`
+      CROSS JOIN session ON session.tenant_id = ?1 AND session.parent_id = down.id LIMIT ${maxLineage})`
+const selectLineage = `${lineage} SELECT num FROM down`
+/** The branches of a conversation, oldest first: what shares a lineage, without subagents and reviews. */
+export const selectBranches = `${lineage} SELECT session.id, title, parent_id, created_at, updated_at FROM down
+  CROSS JOIN session ON session.tenant_id = ?1 AND session.id = down.id
+  WHERE source NOT IN ('subagent', 'learning') ORDER BY created_at, session.id LIMIT 100`
 
 export const hasTag = (value: string): string => `EXISTS (SELECT 1 FROM json_each(session.tags) WHERE value = ${value})`
 export const hasTool = (value: string): string => `EXISTS (SELECT 1 FROM json_each(session.tools) WHERE key = ${value})`
@@ -73,9 +77,9 @@ export async function resolveScope(scope: SessionScope, tenantDb: TenantDb): Pro
     selectOwn(conditions, wanted.includes('chat') ? maxOfChat : maxOfSource),
     ...wanted.map((name) => scope[name] ?? ''),
   )
-  const lineage = statement(selectLineage, notOf ?? '')
+  const relatives = statement(selectLineage, notOf ?? '')
   const results = await readAll<{ readonly num: number }>([
-    ...(notOf === undefined ? [] : [lineage]),
+    ...(notOf === undefined ? [] : [relatives]),
     ...(wanted.length ? [own] : []),
   ])
   const numbersOf = (rows: readonly { readonly num: number }[] = []) => rows.map(({ num }) => Number(num))

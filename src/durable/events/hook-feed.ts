@@ -16,7 +16,7 @@ const maxEvents = 100
 
 /** Pieces of answers and progress are never reported. */
 const isReported = ({ type }: SessionEvent): boolean =>
-  type !== 'message.delta' && type !== 'reasoning.delta' && type !== 'tool.progress'
+  !['message.delta', 'reasoning.delta', 'tool.generating', 'tool.progress'].includes(type)
 
 export class HookFeed {
   readonly #session: TurnSession

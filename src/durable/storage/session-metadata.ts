@@ -78,6 +78,9 @@ export type SubagentLink = {
   readonly missed?: readonly string[]
 }
 
+/** `id`: of the question in the session that asks. */
+export type SessionAsker = { readonly sessionId: string; readonly id: string; readonly runId: string }
+
 /** A link under which everybody reads the conversation up to a message. */
 export type Share = {
   readonly id: string
@@ -150,6 +153,10 @@ export type SessionMetadata = Conversations & {
   /** The key or person that has created the session, as `holderOf` names it. Absent in sessions that are older than this field. */
   readonly owner?: string
   readonly subagent?: SubagentLink
+  /** Sessions that wait for the answer of a run here. */
+  readonly askers?: readonly SessionAsker[]
+  /** Questions to other sessions, one after another, since a person has written. */
+  readonly questionRounds?: number
   readonly id: string
   readonly tenantId: string
   readonly title: string | null

@@ -224,6 +224,11 @@ export class SessionStore implements Store {
     this.#options.publish([placed])
   }
 
+  /** Publishes what the model writes of a call. It is not stored. */
+  publishGenerating(event: Extract<Event, { type: 'tool.generating' }>): void {
+    this.#options.publish([toPlacedEvent(event, this.#nextPosition(this.#openRow()))])
+  }
+
   write(): void {
     for (const row of this.#dirty.values()) this.#journal.putStep(row, row === this.#row ? this.#turn : undefined)
     this.#dirty.clear()

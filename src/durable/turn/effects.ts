@@ -94,6 +94,8 @@ export type ToolEffects = {
 }
 
 export type StreamEffects = {
+  /** Shows a piece of the arguments of a call. */
+  readonly generate: (tool: string, piece: string) => void
   readonly append: (delta: Delta) => void
   /** Takes back the deltas of the call so far. Subscribers are told to drop them. */
   readonly restart: (reason: string) => void
@@ -194,7 +196,10 @@ async function callReserved(
       // At once: the call may break before its end, and its text stays.
       model.serverSearch?.note(turn)
     }
-    const call = { request, chosen, controller, onDelta: shown.push, onTextDiscarded, onServerSearch }
+    const onArguments: PendingModelCall['onArguments'] = (tool, piece) => {
+      if (!isGivenUp()) stream.generate(tool, piece)
+    }
+    const call = { request, chosen, controller, onDelta: shown.push, onTextDiscarded, onServerSearch, onArguments }
     const { message: written, usage } = await send(call, model)
     shown.end()
     stream.end({ flush: true })
@@ -328,7 +333,7 @@ type PendingModelCall = {
   readonly request: ModelRequest
   readonly chosen: ChosenModel
   readonly controller: AbortController
-} & Pick<CallOptions, 'onDelta' | 'onTextDiscarded' | 'onServerSearch'>
+} & Pick<CallOptions, 'onDelta' | 'onTextDiscarded' | 'onServerSearch' | 'onArguments'>
 
 async function send(
   { request, chosen: { route, endpoint }, controller, ...on }: PendingModelCall,

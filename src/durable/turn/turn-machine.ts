@@ -28,6 +28,7 @@ import type { Risk } from '#agent/core/permission/approval.ts'
 import { isRiskLost } from '#agent/core/permission/lost-rights.ts'
 import type { TurnSession } from './turn-session.ts'
 import { failpoint } from '#durable/platform/failpoint.ts'
+import { ArgumentsPreview } from './arguments-preview.ts'
 import { DeltaBuffer } from './delta-buffer.ts'
 import { noUsage, type Usage } from '#agent/core/usage.ts'
 import { estimateTokens } from '#agent/prompt/estimate-tokens.ts'
@@ -154,7 +155,9 @@ class SessionView implements View {
 /** Builds the stream group of the turn's effects: buffers the deltas of a model call and emits them as events. */
 function createStreamEffects(session: TurnSession): StreamEffects {
   const buffer = new DeltaBuffer((kind, text) => session.store.appendDelta(kind, text))
+  const written = new ArgumentsPreview((event) => session.store.publishGenerating(event))
   return {
+    generate: (tool, piece) => written.append(tool, piece),
     append: (delta) => {
       buffer.append(delta)
       void failpoint('mid-stream')
@@ -163,7 +166,11 @@ function createStreamEffects(session: TurnSession): StreamEffects {
       buffer.discard()
       session.store.restartAnswer(reason)
     },
-    end: ({ flush }) => (flush ? buffer.flush() : buffer.discard()),
+    end: ({ flush }) => {
+      written.reset()
+      if (flush) buffer.flush()
+      else buffer.discard()
+    },
   }
 }
 

@@ -5,7 +5,11 @@ import { isOffered } from '#agent/skills/readiness.ts'
 import { describeSkill } from '#agent/skills/skill-verdict.ts'
 import { defineTool } from '../define-tool.ts'
 
-const input = z.object({ category: z.string().optional() })
+const input = z.object({
+  query: z.string().max(500).optional().describe('Words of the task. The best ones come first.'),
+  category: z.string().optional(),
+})
+const maxFound = 10
 
 export default defineTool({
   name: 'skills_list',
@@ -16,12 +20,16 @@ export default defineTool({
   effect: 'pure',
   risk: () => 'read',
   timeoutMs: () => 30_000,
-  run: async ({ category }, { skills, authority }) => {
+  run: async ({ query, category }, { skills, authority }) => {
     const has = skills.surroundings()
     const all = await skills.list(authority)
     const offered = all.filter(({ head, archivedAt }) => archivedAt === undefined && isOffered(head, has))
     const wanted = category?.trim().toLowerCase()
-    const listed = wanted ? offered.filter(({ head }) => head.category === wanted) : offered
+    const inCategory = wanted ? offered.filter(({ head }) => head.category === wanted) : offered
+    const ranked = query?.trim() ? await skills.search(authority, query) : undefined
+    const listed = ranked
+      ? ranked.flatMap((name) => inCategory.find(({ head }) => head.name === name) ?? []).slice(0, maxFound)
+      : inCategory
     const categories = [...new Set(offered.map(({ head }) => head.category))].toSorted()
     return {
       success: true,

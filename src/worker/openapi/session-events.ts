@@ -37,6 +37,10 @@ const descriptions: Readonly<Record<PublicEvent['type'], readonly [description: 
   'run.started': ['A run begins.', { input: z.string().describe('The first 2000 characters of the message.') }],
   'message.delta': ['A piece of the answer.', delta],
   'reasoning.delta': ['A piece of the reasoning.', delta],
+  'tool.generating': [
+    'The model writes the arguments of a long call. It is not stored.',
+    { tool: z.string(), ...piece, chars: z.int().describe('Characters of the arguments so far.') },
+  ],
   'tool.started': ['A tool call starts, or continues after an approval.', { ...call, ...step, input: z.unknown() }],
   'tool.progress': ['What a running call prints. It is not stored.', { ...call, ...piece }],
   'tool.completed': [

@@ -1,7 +1,8 @@
-/** `GET /api/sessions/{id}/tree`: the subagents of a session and theirs, with what they do now. */
+/** `GET /api/sessions/{id}/tree`: the subagents of a session and theirs, with what they do now, and its forks. */
 
 import * as z from 'zod'
 import { subagentStatuses } from '#agent/core/subagent.ts'
+import { openHistory } from '#db/history.ts'
 import { route } from '../route.ts'
 import { nameSchemas } from '../schema-names.ts'
 import { requireFound, addressSession } from '../sessions.ts'
@@ -31,9 +32,20 @@ const subagentShape = z.object({
 })
 nameSchemas({ Subagent: subagentShape }, { Subagent: { goal: 'Find the newest figures.', role: 'leaf', children: [] } })
 
+const branchShape = z.object({
+  session_id: z.string(),
+  parent_id: z.string().nullable(),
+  title: z.string().nullable(),
+  created_at: time,
+  updated_at: time,
+})
+
 const treeShape = z.object({
   session_id: z.string(),
   children: z.array(subagentShape).describe('The last 200, in the order in which they were started.'),
+  branches: z
+    .array(branchShape)
+    .describe('The forks, their forks and what they were forked from, oldest first; itself too.'),
 })
 
 export const subagentRoutes = [
@@ -44,12 +56,13 @@ export const subagentRoutes = [
     params: { id: sessionParam },
     scope: 'read',
     tag: 'Sessions',
-    summary: 'The tree of subagents below a session',
+    summary: 'The tree of subagents below a session, and its branches',
     responses: ok('The tree', treeShape),
     handle: async ({ env, authority, tenant, param }) => {
       const id = param('id')
       const children = requireFound(await addressSession(env, tenant.id, id).subagents.tree(authority))
-      return Response.json({ session_id: id, children })
+      const branches = await openHistory(env, tenant.id).listBranches(id)
+      return Response.json({ session_id: id, children, branches })
     },
   }),
 ]

@@ -6,6 +6,7 @@ import { explainRefusedChange, isLearningReview, learningReview } from '#agent/s
 import { fillTemplate } from '#agent/skills/fill-template.ts'
 import { parseInvocation } from '#agent/skills/parse-invocation.ts'
 import { assessReadiness, isOffered } from '#agent/skills/readiness.ts'
+import { searchSkills } from '#agent/skills/search-skills.ts'
 import { renderSkillIndex } from '#agent/skills/skill-index.ts'
 import { blockDangerous, findSuspicious, getVerdict } from '#agent/skills/skill-verdict.ts'
 import { ownerAuthority } from '../../support/authority.ts'
@@ -90,6 +91,44 @@ describe('the index', () => {
     expect(index).toContain('- s0: does it')
     expect(index).toMatch(/\n\d+ more: call skills_list\.$/)
     expect(index?.length).toBeLessThan(8_200)
+  })
+})
+
+describe('the index of many skills', () => {
+  const many = (count: number) =>
+    Array.from({ length: count }, (_, n) => ({
+      name: `skill-${n}`,
+      category: n % 2 ? 'odd' : 'even',
+      description: 'y'.repeat(150),
+    }))
+  const own = [{ name: 'mine', category: 'work', description: 'What I do.' }]
+
+  it('describes the own ones, and names the bundled ones', () => {
+    const index = renderSkillIndex(own, many(40)) ?? ''
+    expect(index).toContain('- mine: What I do.')
+    expect(index).toContain('odd: skill-1, skill-11,')
+    expect(index).not.toContain('yyy')
+    expect(index.length).toBeLessThan(1_200)
+    expect(renderSkillIndex([], many(40))).toMatch(/^Skills are tested/)
+  })
+})
+
+describe('the search over skills', () => {
+  const skill = (name: string, description: string, text = '', tags: readonly string[] = []) => ({
+    head: { name, description, category: 'general', tags },
+    text,
+  })
+  const skills = [
+    skill('check-invoice', 'Check bills.'),
+    skill('plan-budget', 'Plan money.', 'Compare it with each invoice.'),
+    skill('late', 'Other.', `${' '.repeat(16 * 1024)}invoice`),
+    skill('paper', 'Other.', '', ['Invoices']),
+  ]
+
+  it('finds names before tags before texts, in other forms too, and only in the beginning of a text', () => {
+    expect(searchSkills(skills, 'an INVOICE')).toEqual(['check-invoice', 'paper', 'plan-budget'])
+    expect(searchSkills(skills, 'money for the budget')).toEqual(['plan-budget'])
+    expect(searchSkills(skills, '?!')).toEqual([])
   })
 })
 

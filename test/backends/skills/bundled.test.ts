@@ -3,6 +3,7 @@
 import { describe, expect, it } from 'vitest'
 import { bundledIndex } from '#agent/skills/bundled-index.ts'
 import { findSuspicious, getVerdict } from '#agent/skills/skill-verdict.ts'
+import { searchSkills } from '#agent/skills/search-skills.ts'
 import { openPrograms } from '#backends/isolate/programs.ts'
 import { loadSkillModule } from '#backends/modules.ts'
 import { tools } from '#tools/index.ts'
@@ -26,10 +27,9 @@ describe.each(skills)('the bundled skill %s', (name, text) => {
     expect(head.name).toBe(name)
     expect(text.split('\n').length).toBeLessThan(150)
     expect(getVerdict(findSuspicious([{ path: 'SKILL.md', text }], 'user'))).toBe('safe')
-    const { description, category, platforms, requires, fallbackFor } = head
+    const { category, platforms, requires, fallbackFor } = head
     expect(bundledIndex.find((one) => one.name === name)).toEqual({
       name,
-      description,
       category,
       platforms,
       requires,
@@ -65,7 +65,7 @@ describe.each(skills)('the bundled skill %s', (name, text) => {
 
 it('is listed once in the index, and nothing else is', () => {
   expect(bundledIndex.map(({ name }) => name).toSorted()).toEqual(skills.map(([name]) => name).toSorted())
-  expect(skills.length).toBeGreaterThanOrEqual(12)
+  expect(skills.length).toBeGreaterThanOrEqual(40)
 })
 
 it('answers what the examples promise', async () => {
@@ -78,4 +78,21 @@ it('answers what the examples promise', async () => {
     expect(stdout).toContain('\n7\n9\n')
     expect(stdout).toContain('2030-01-01T10:01:00 ERROR db timeout user=9\n')
   })
+})
+
+it('is found by the words of a task', async () => {
+  const all = skills.flatMap(([, text]) => {
+    const parsed = parseSkillFile(text)
+    return parsed.ok ? [{ head: parsed.head, text }] : []
+  })
+  const wanted = {
+    'merge a pull request': 'open-pull-request',
+    'the git rebase has conflicts': 'merge-conflict',
+    'summarise this long thread': 'summarise-text',
+    'minutes of our meeting': 'meeting-minutes',
+    'remove duplicates in a csv': 'clean-csv',
+    'draw a chart': 'chart-data',
+  }
+  for (const [query, name] of Object.entries(wanted))
+    expect([query, searchSkills(all, query)[0]]).toEqual([query, name])
 })

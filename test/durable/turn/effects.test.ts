@@ -33,6 +33,7 @@ async function attempt(call: Call): Promise<{ readonly streamed: string; readonl
     errorContext: () => ({ promptTokens: 1, contextWindow: 100, messages: 1, now: 0, stalled: false }) as never,
   }
   const stream: StreamEffects = {
+    generate: () => undefined,
     append: ({ text }) => {
       streamed += text
       if (streamed === 'one ') controller.abort()

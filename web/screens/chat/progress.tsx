@@ -2,6 +2,7 @@
 
 import { useEffect, useRef, useState } from 'preact/hooks'
 import type { RunStatus } from '../../model/timeline.ts'
+import { formatNumber } from '../../words/format.ts'
 import { t, type Word } from '../../words/words.ts'
 import { timeline } from './store.ts'
 
@@ -36,6 +37,8 @@ function describe(now: number, silent: number): string {
   const { stopping, status, live } = timeline.value
   if (stopping) return t('stopping')
   if (status?.state === 'waiting') return describeWait(status, now)
+  if (status?.state === 'writing')
+    return t('writing', { tool: status.reason, chars: formatNumber(status.chars ?? 0), text: status.text ?? '' })
   if (status) return t(status.state)
   if (silent < silentSeconds) return t('answering')
   const working = live.find((block) => block.kind === 'tool' && block.state === 'running')

@@ -1,4 +1,4 @@
-/** The trees of a session: its subagents with their state and cost, and the states of its files before each turn. */
+/** The trees of a session: its subagents with their state and cost, its forks, and the states of its files before each turn. */
 
 import { useEffect } from 'preact/hooks'
 import { get, path } from '../../api/client.ts'
@@ -24,13 +24,27 @@ type Subagent = {
   readonly children: readonly Subagent[]
 }
 
+type Fork = {
+  readonly session_id: string
+  readonly parent_id: string | null
+  readonly title: string | null
+  readonly created_at: string
+}
+
 const againMs = 5_000
 const isOpen = ({ status, children }: Subagent): boolean =>
   status === 'queued' || status === 'running' || children.some(isOpen)
 
 export function SessionTree() {
   const { id } = place.value
-  const tree = useLoad(() => get<{ readonly children: readonly Subagent[] }>(`${path`/api/sessions/${id}`}/tree`), id)
+  const tree = useLoad(
+    () =>
+      get<{ readonly children: readonly Subagent[]; readonly branches: readonly Fork[] }>(
+        `${path`/api/sessions/${id}`}/tree`,
+      ),
+    id,
+  )
+  const forks = tree.data?.branches ?? []
   const isGoing = tree.data?.children.some(isOpen) ?? false
   useEffect(() => {
     if (!isGoing) return undefined
@@ -58,11 +72,48 @@ export function SessionTree() {
           }
         </Panel>
       </section>
+      {forks.length > 1 && (
+        <section class="list-of">
+          <h2>{say('forks')}</h2>
+          <Forks of={forks} here={id ?? ''} />
+        </section>
+      )}
       <section class="list-of">
         <h2>{say('states')}</h2>
         <Changes session={id} />
       </section>
     </Screen>
+  )
+}
+
+/** The sessions below a parent. Those whose parent is not listed are roots. */
+const Forks = ({
+  of: all,
+  below,
+  here,
+}: {
+  readonly of: readonly Fork[]
+  readonly below?: string
+  readonly here: string
+}) => {
+  const isRoot = ({ parent_id: parent }: Fork) => !all.some(({ session_id }) => session_id === parent)
+  const shown = all.filter((one) => (below === undefined ? isRoot(one) : one.parent_id === below))
+  if (!shown.length) return null
+  return (
+    <ul class="branches">
+      {shown.map(({ session_id: id, title, created_at: at }) => (
+        <li key={id}>
+          <p class="card row">
+            <a class="grow" dir="auto" href={addressOf('tree', id)} aria-current={id === here ? 'page' : undefined}>
+              {title ?? id}
+            </a>
+            {id === here && <span class="badge good">{say('here')}</span>}
+            <span class="note">{formatDate(at)}</span>
+          </p>
+          <Forks of={all} below={id} here={here} />
+        </li>
+      ))}
+    </ul>
   )
 }
 
@@ -108,6 +159,8 @@ const describe = ({ role, started_at: started, ended_at: ended, api_calls: calls
 const { say, nameOf } = wordsOf(
   {
     calls: 'Model calls: {count}',
+    forks: 'Branches',
+    here: 'This one',
     leads: 'may ask others',
     none: 'This session has asked no subagents.',
     states: 'States of the files',
@@ -124,6 +177,8 @@ const { say, nameOf } = wordsOf(
   },
   {
     calls: 'Modellaufrufe: {count}',
+    forks: 'Zweige',
+    here: 'Diese',
     leads: 'darf andere beauftragen',
     none: 'Diese Sitzung hat keine Unteragenten beauftragt.',
     states: 'Stände der Dateien',

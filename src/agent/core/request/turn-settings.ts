@@ -74,6 +74,7 @@ export const turnSettings = {
         .describe('Subagents of one session that run at once; more wait. Default: 10.'),
       max_spawn_depth: count(10).optional().describe('Levels of subagents; with 1 they cannot delegate. Default: 1.'),
       model: modelId.optional().describe('The model of subagents. Default: that of their parent.'),
+      paused: z.boolean().optional().describe('No subagent is started; the agent is told so.'),
     })
     .optional(),
   tool_loop_guardrails: z

@@ -2,10 +2,9 @@
 
 import type { SkillHead } from './skill.ts'
 
-export type IndexedSkill = Pick<
-  SkillHead,
-  'name' | 'description' | 'category' | 'platforms' | 'requires' | 'fallbackFor'
->
+/** What decides whether a session is offered a skill. */
+export type NamedSkill = Pick<SkillHead, 'name' | 'category' | 'platforms' | 'requires' | 'fallbackFor'>
+export type IndexedSkill = NamedSkill & Pick<SkillHead, 'description'>
 
 export type SkillMaterial = {
   /** The most important ones first. */

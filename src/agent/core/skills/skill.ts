@@ -129,6 +129,8 @@ export type SkillSurroundings = {
 /** Skills of the tenant, for tools. */
 export type Skills = {
   readonly list: (authority: Authority) => Promise<readonly SkillSummary[]>
+  /** Names of the skills that fit the words, the best ones first. */
+  readonly search: (authority: Authority, query: string) => Promise<readonly string[]>
   /** Counts as a use of the skill. */
   readonly view: (authority: Authority, name: string, path?: string) => Promise<SkillView | SkillMiss>
   readonly change: (authority: Authority, change: SkillChange, isCautionAccepted: boolean) => Promise<SkillChangeResult>

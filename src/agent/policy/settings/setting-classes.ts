@@ -114,6 +114,7 @@ const classes: readonly (readonly [path: string, found: SettingClass])[] = [
   ['prompts.*', preference],
   ['agent.*', preference],
   ['agent.personalities.*', preference],
+  ['delegation.paused', ordered((tenant, own) => tenant === true || own)],
   ['delegation.*', preference],
   ['tool_loop_guardrails.**', preference],
   ['credential_pool.*.strategy', preference],

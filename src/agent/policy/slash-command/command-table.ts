@@ -185,8 +185,8 @@ export const commandTable = [
   {
     name: 'agents',
     aliases: ['tasks'],
-    usage: '',
-    description: 'Lists the subagents and background processes that run.',
+    usage: '[pause|resume]',
+    description: 'Lists the subagents and processes that run; pauses the start of subagents.',
     group: 'work',
     scope: 'chat',
     busy: 'dispatch',

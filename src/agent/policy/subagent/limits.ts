@@ -17,7 +17,15 @@ export const subagentLimits = (
 })
 
 /** Nobody answers a subagent, its parent remembers for it, and only the parent speaks to others. */
-const withheldTools: ReadonlySet<string> = new Set(['clarify', 'memory', 'send_message', 'place_call', 'cronjob'])
+const withheldTools: ReadonlySet<string> = new Set([
+  'clarify',
+  'memory',
+  'send_message',
+  'place_call',
+  'cronjob',
+  'sessions_list',
+  'sessions_send',
+])
 const delegationTool = 'delegate_task'
 
 export type NamedTool = { readonly name: string; readonly toolset: string }

@@ -28,10 +28,10 @@ type AnthropicEvent = RawMessageStreamEvent | ErrorEvent | { readonly type: 'pin
 /** `issuer`: the id stored with thinking signatures, so that they are sent back to the same model only (`resolveSealIssuer`). */
 export async function readMessagesStream(
   response: Response,
-  { onDelta, onActivity, onServerSearch, sleep }: BodyReadOptions,
+  { onDelta, onActivity, onServerSearch, onArguments, sleep }: BodyReadOptions,
   issuer = 'anthropic',
 ): Promise<DialectReply> {
-  const builder = new MessageReplyBuilder({ onDelta, onServerSearch }, issuer)
+  const builder = new MessageReplyBuilder({ onDelta, onServerSearch, onArguments }, issuer)
   if (response.headers.get('content-type')?.includes('application/json')) {
     const text = await response.text()
     builder.addWhole(JSON.parse(text) as WholeMessage | ErrorEvent, sliceObjects(text, 'content.*.input'))
@@ -70,6 +70,7 @@ class MessageReplyBuilder implements ReplyBuilder {
   isClosed = false
   readonly #onDelta: BodyReadOptions['onDelta']
   readonly #onServerSearch: BodyReadOptions['onServerSearch']
+  readonly #onArguments: BodyReadOptions['onArguments']
   readonly #issuer: string
   /** Parts by index, in the order of their start. */
   readonly #parts = new Map<number, StreamedBlock>()
@@ -78,9 +79,10 @@ class MessageReplyBuilder implements ReplyBuilder {
   #explanation = ''
   #usage: Usage = noUsage
 
-  constructor({ onDelta, onServerSearch }: Pick<BodyReadOptions, 'onDelta' | 'onServerSearch'>, issuer: string) {
+  constructor({ onDelta, onServerSearch, onArguments }: Omit<BodyReadOptions, 'onActivity' | 'sleep'>, issuer: string) {
     this.#onDelta = onDelta
     this.#onServerSearch = onServerSearch
+    this.#onArguments = onArguments
     this.#issuer = issuer
   }
 
@@ -154,11 +156,16 @@ class MessageReplyBuilder implements ReplyBuilder {
   #extendPart(part: StreamedBlock | undefined, delta: BlockDelta): void {
     this.#sizeLimit.countTexts(delta)
     if (part?.kind === 'text') this.#extendText(part, delta)
-    else if (part?.kind === 'search' || part?.kind === 'call') {
-      if (delta.type === 'input_json_delta') part.json += delta.partial_json
-    } else if (part?.kind !== 'thinking') return
+    else if (part?.kind === 'search' || part?.kind === 'call') this.#extendJson(part, delta)
+    else if (part?.kind !== 'thinking') return
     else if (delta.type === 'thinking_delta') part.text += this.#reportDelta('thinking', delta.thinking)
     else if (delta.type === 'signature_delta') part.signature += delta.signature
+  }
+
+  #extendJson(part: Extract<StreamedBlock, { kind: 'search' | 'call' }>, delta: BlockDelta): void {
+    if (delta.type !== 'input_json_delta') return
+    part.json += delta.partial_json
+    if (part.kind === 'call') this.#onArguments?.(part.name, delta.partial_json)
   }
 
   #extendText(part: Extract<StreamedBlock, { kind: 'text' }>, delta: BlockDelta): void {

@@ -13,10 +13,10 @@ import { ReplySizeLimit } from '../shared/reply-size-limit.ts'
 
 export async function readConverseStream(
   response: Response,
-  { onDelta, onActivity, sleep }: BodyReadOptions,
+  { onDelta, onArguments, onActivity, sleep }: BodyReadOptions,
 ): Promise<DialectReply> {
   if (!response.ok || response.headers.get('content-type')?.includes('json')) throw await readBedrockError(response)
-  const builder = new ConverseReplyBuilder(onDelta)
+  const builder = new ConverseReplyBuilder(onDelta, onArguments)
   const decodeFrames = createFrameDecoder()
   const feed = (bytes: Uint8Array) => {
     for (const frame of decodeFrames(bytes)) {
@@ -79,14 +79,16 @@ const decoder = new TextDecoder()
 class ConverseReplyBuilder implements ReplyBuilder {
   isClosed = false
   readonly #onDelta: BodyReadOptions['onDelta']
+  readonly #onArguments: BodyReadOptions['onArguments']
   /** Parts by index, in the order of their start. Only tool calls have a start event. */
   readonly #parts = new Map<number, BedrockBlock>()
   readonly #sizeLimit = new ReplySizeLimit()
   #stopReason: string | undefined
   #usage: Usage = noUsage
 
-  constructor(onDelta: BodyReadOptions['onDelta']) {
+  constructor(onDelta: BodyReadOptions['onDelta'], onArguments?: BodyReadOptions['onArguments']) {
     this.#onDelta = onDelta
+    this.#onArguments = onArguments
   }
 
   get isComplete(): boolean {
@@ -153,7 +155,9 @@ class ConverseReplyBuilder implements ReplyBuilder {
     if (text !== undefined) this.#addText(index, text)
     if (reasoning) this.#addThinking(index, reasoning)
     const part = this.#parts.get(index)
-    if (toolUse?.input && part?.kind === 'call') part.json += toolUse.input
+    if (!toolUse?.input || part?.kind !== 'call') return
+    part.json += toolUse.input
+    this.#onArguments?.(part.name, toolUse.input)
   }
 
   #addText(index: number, text: string): void {

@@ -48,10 +48,10 @@ export type ChatChunk = {
 /** `parseChunk` converts the data of one event, for servers with their own format. */
 export async function readChatStream(
   response: Response,
-  { onDelta, onActivity, onServerSearch, sleep }: BodyReadOptions,
+  { onDelta, onActivity, onServerSearch, onArguments, sleep }: BodyReadOptions,
   parseChunk: (data: string) => ChatChunk = (data) => JSON.parse(data) as ChatChunk,
 ): Promise<DialectReply> {
-  const builder = new ChatReplyBuilder({ onDelta, onServerSearch })
+  const builder = new ChatReplyBuilder({ onDelta, onServerSearch, onArguments })
   if (response.headers.get('content-type')?.includes('application/json')) {
     builder.add((await response.json()) as ChatChunk)
     return builder.build()
@@ -82,6 +82,7 @@ class ChatReplyBuilder implements ReplyBuilder {
   isClosed = false
   readonly #onDelta: BodyReadOptions['onDelta']
   readonly #onServerSearch: BodyReadOptions['onServerSearch']
+  readonly #onArguments: BodyReadOptions['onArguments']
   #text = ''
   #thinking = ''
   #refusal = ''
@@ -92,9 +93,10 @@ class ChatReplyBuilder implements ReplyBuilder {
   #finishReason: string | undefined
   #usage: Usage = noUsage
 
-  constructor({ onDelta, onServerSearch }: Pick<BodyReadOptions, 'onDelta' | 'onServerSearch'>) {
+  constructor({ onDelta, onServerSearch, onArguments }: Omit<BodyReadOptions, 'onActivity' | 'sleep'>) {
     this.#onDelta = onDelta
     this.#onServerSearch = onServerSearch
+    this.#onArguments = onArguments
   }
 
   get isComplete(): boolean {
@@ -133,7 +135,14 @@ class ChatReplyBuilder implements ReplyBuilder {
     }
     if (fragment.refusal) this.#refusal += fragment.refusal
     this.#addSources(fragment.annotations ?? [])
-    for (const call of fragment.tool_calls ?? []) this.#calls.add(call)
+    this.#addCalls(fragment.tool_calls ?? [])
+  }
+
+  #addCalls(fragments: readonly ToolCallFragment[]) {
+    for (const fragment of fragments) {
+      const { name, piece } = this.#calls.add(fragment)
+      if (piece) this.#onArguments?.(name, piece)
+    }
   }
 
   #addSources(annotations: NonNullable<Fragment['annotations']>) {

@@ -35,7 +35,8 @@ export class ToolCallAssembler {
     return this.#calls.length
   }
 
-  add(fragment: ToolCallFragment): void {
+  /** Returns the name of the call so far, and the piece of its arguments. */
+  add(fragment: ToolCallFragment): { readonly name: string; readonly piece: string } {
     const { id, function: called, extra_content: extra } = fragment
     const json = toJson(called?.arguments)
     this.#sizeLimit.countText(json)
@@ -48,6 +49,7 @@ export class ToolCallAssembler {
       this.#sizeLimit.countText(JSON.stringify(extra))
       call.extra = extra
     }
+    return { name: call.name, piece: json }
   }
 
   toParts(): readonly ToolCallPart[] {

@@ -19,10 +19,10 @@ import { type CostFields, parseCost, toTokenCount } from '../shared/usage-number
 /** `host`: the host that sends the reply. Only this host can decrypt the reasoning again. */
 export async function readResponsesStream(
   response: Response,
-  { onDelta, onActivity, onServerSearch, sleep }: BodyReadOptions,
+  { onDelta, onActivity, onServerSearch, onArguments, sleep }: BodyReadOptions,
   host?: string,
 ): Promise<DialectReply> {
-  const builder = new ResponseReplyBuilder({ onDelta, onServerSearch }, host)
+  const builder = new ResponseReplyBuilder({ onDelta, onServerSearch, onArguments }, host)
   if (response.headers.get('content-type')?.includes('application/json')) {
     builder.end((await response.json()) as StreamedResponse)
     return builder.build()
@@ -73,6 +73,7 @@ class ResponseReplyBuilder implements ReplyBuilder {
   isStreamDone = false
   readonly #onDelta: BodyReadOptions['onDelta']
   readonly #onServerSearch: BodyReadOptions['onServerSearch']
+  readonly #onArguments: BodyReadOptions['onArguments']
   readonly #host: string | undefined
   readonly #sizeLimit = new ReplySizeLimit()
   readonly #items: PartialItem[] = []
@@ -81,11 +82,12 @@ class ResponseReplyBuilder implements ReplyBuilder {
   #usage: Usage = noUsage
 
   constructor(
-    { onDelta, onServerSearch }: Pick<BodyReadOptions, 'onDelta' | 'onServerSearch'>,
+    { onDelta, onServerSearch, onArguments }: Omit<BodyReadOptions, 'onActivity' | 'sleep'>,
     host: string | undefined,
   ) {
     this.#onDelta = onDelta
     this.#onServerSearch = onServerSearch
+    this.#onArguments = onArguments
     this.#host = host
   }
 
@@ -133,7 +135,7 @@ class ResponseReplyBuilder implements ReplyBuilder {
         return true
       }
       case 'response.function_call_arguments.delta':
-        this.#findItem(event, { type: 'function_call' }).text += delta
+        this.#addArguments(this.#findItem(event, { type: 'function_call' }), delta)
         return delta !== ''
       case 'response.function_call_arguments.done':
         if (event.arguments) this.#findItem(event, { type: 'function_call' }).text = event.arguments
@@ -200,6 +202,11 @@ class ResponseReplyBuilder implements ReplyBuilder {
           this.#items.findLast((partial) => partial.kind === kind && !partial.item))
         : this.#byIndex.get(index)
     return found?.kind === kind ? found : this.#open({ ...event, item: { ...item } })
+  }
+
+  #addArguments(partial: PartialItem, piece: string) {
+    partial.text += piece
+    this.#onArguments?.(partial.name, piece)
   }
 
   #addText(partial: PartialItem, text: string) {

@@ -4,7 +4,7 @@ import { type CallOptions, StreamBroken, type DialectReply } from '#agent/core/d
 import { isAbortError } from './abort-error.ts'
 
 /** The call options that a response reader needs. */
-export type BodyReadOptions = Pick<CallOptions, 'onDelta' | 'onActivity' | 'onServerSearch' | 'sleep'>
+export type BodyReadOptions = Pick<CallOptions, 'onDelta' | 'onActivity' | 'onServerSearch' | 'onArguments' | 'sleep'>
 
 /** Collects a reply from the events of a stream. Every dialect has one. */
 export type ReplyBuilder = {

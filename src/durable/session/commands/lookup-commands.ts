@@ -7,7 +7,10 @@ import { narrowByRoles } from '#agent/core/permission/roles.ts'
 import { reportUsage } from '#db/usage-report.ts'
 import { clock } from '#durable/platform/clock.ts'
 import { readContext } from '../views/read-context.ts'
-import { type CommandHandler, reply, usageReply } from './command.ts'
+import { hasScope } from '#agent/core/permission/authority.ts'
+import type { Session } from '../session.ts'
+import { type CommandCall, type CommandHandler, type CommandReply, reply, usageReply } from './command.ts'
+import { changeSettings } from './settings-commands.ts'
 import { mayUse } from './may-use.ts'
 
 const maxListed = 20
@@ -59,7 +62,10 @@ export const whoamiCommand: CommandHandler = (session, call) => {
 
 export const versionCommand: CommandHandler = () => reply(`Talaria ${apiVersion}`)
 
-export const agentsCommand: CommandHandler = ({ subagents, toolRuntime }) => {
+export const agentsCommand: CommandHandler = (session, call) => {
+  const { subagents, toolRuntime, settings } = session
+  const [word] = call.words
+  if (word === 'pause' || word === 'resume') return pauseAgents(session, call, word === 'pause')
   const children = subagents.list().filter(({ status }) => status === 'queued' || status === 'running')
   const processes = toolRuntime.processes.list().filter(({ state }) => state.at === 'running')
   const lines = [
@@ -68,7 +74,14 @@ export const agentsCommand: CommandHandler = ({ subagents, toolRuntime }) => {
     ),
     ...processes.map(({ id, command }) => `- process ${id}: ${shorten(command)}`),
   ]
+  if (settings.delegation?.paused) lines.push('The start of subagents is paused. /agents resume ends that.')
   return reply(lines.length ? lines.slice(0, maxListed).join('\n') : 'No subagent and no background process runs.')
+}
+
+function pauseAgents(session: Session, call: CommandCall, paused: boolean): CommandReply {
+  if (!hasScope(call.authority, 'write')) return reply('That needs the scope write.')
+  const refused = changeSettings(session, call, { delegation: { paused } })
+  return reply(refused ?? (paused ? 'No subagent is started until /agents resume.' : 'Subagents are started again.'))
 }
 
 export const skillsCommand: CommandHandler = async (session, { text }) => {

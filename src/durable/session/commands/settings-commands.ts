@@ -17,7 +17,7 @@ export const reasoningCommand: CommandHandler = async (session, call) => {
   const current = () => session.settings.model?.reasoning_effort ?? 'that of the model'
   if (!level) return reply(`The reasoning effort is ${current()}. Known: ${efforts.join(', ')}, ${standard}.`)
   if (level !== standard && !efforts.some((effort) => effort === level)) return usageReply('reasoning')
-  const fault = change(session, call, { model: { reasoning_effort: level === standard ? null : level } })
+  const fault = changeSettings(session, call, { model: { reasoning_effort: level === standard ? null : level } })
   return reply(fault ?? `The reasoning effort is now ${current()}. It counts from the next turn on.`)
 }
 
@@ -29,12 +29,12 @@ export const approvalsCommand: CommandHandler = async (session, call) => {
   const current = () => session.settings.approvals?.mode ?? 'the standard of this host'
   if (!mode) return reply(`Approvals: ${current()}.`)
   if (mode !== standard && !approvalModes.some((known) => known === mode)) return usageReply('approvals')
-  const fault = change(session, call, { approvals: { mode: mode === standard ? null : mode } })
+  const fault = changeSettings(session, call, { approvals: { mode: mode === standard ? null : mode } })
   return reply(fault ?? `Approvals: ${current()}, in this session.`)
 }
 
 /** Returns why the settings cannot be changed. A session may only tighten the policy of its tenant. */
-function change(session: Session, { authority }: CommandCall, patch: object): string | undefined {
+export function changeSettings(session: Session, { authority }: CommandCall, patch: object): string | undefined {
   const tenant: Settings = session.tenant.snapshot?.settings ?? {}
   const mayDiffer = hasScope(authority, 'approve')
   const loosened = findLoosening(tenant, patch, { expand: expandToolsets, mayDiffer })

@@ -12,10 +12,10 @@ import type {
 } from '#agent/core/subagent.ts'
 import type { SessionHost } from '../session-host.ts'
 import { type FileChanges, findChanges, packFiles, receiveFiles } from '../subagents/files.ts'
-import type { ChildStart, ChildStatus, SubagentStart } from '../subagents/parent-session.ts'
+import type { AskedQuestion, ChildStart, ChildStatus, SubagentStart } from '../subagents/parent-session.ts'
 import { log } from '#agent/core/log.ts'
 import { iso } from '../views/api-views.ts'
-import type { ChildRow } from '../subagents/child-rows.ts'
+import { type ChildRow, isSubagent } from '../subagents/child-rows.ts'
 import { withinLimit } from '../subagents/reach.ts'
 import { sessionStub } from '#durable/platform/addresses.ts'
 import { modelCallUse, timesUsed, type Turn } from '#agent/core/turn.ts'
@@ -23,6 +23,10 @@ import { type UserMessage, userText } from '#agent/core/message.ts'
 import type { Submitted } from '../intake/intake.ts'
 import type { RequestSubmission } from '../intake/request.ts'
 import { turnOf } from '../views/segments.ts'
+import { runOf } from '../views/read-session.ts'
+import { sessionUsage } from '#durable/storage/session-record.ts'
+import type { SubagentLink } from '#durable/storage/session-metadata.ts'
+import { tokensUsed } from '#agent/core/usage.ts'
 import type { Session } from '../session.ts'
 import { submit } from '../submit.ts'
 import { renderReport } from '../subagents/ended-report.ts'
@@ -45,6 +49,15 @@ export class SubagentsSubject extends RpcTarget {
         ? startSubagent(session, start, env)
         : { kind: 'refused', reason: 'it belongs to another tenant.' }
     })
+  }
+
+  /** Receives a question of another session. Repeating it changes nothing. */
+  async ask(authority: Authority, question: AskedQuestion): Promise<SubagentStart> {
+    const { receiveQuestion } = await import('../subagents/questions.ts')
+    const started = await this.#host.with(authority, (session) =>
+      receiveQuestion(session, authority, question, this.#host.env.BLOBS),
+    )
+    return started ?? { kind: 'refused', reason: 'there is no such session for you.' }
   }
 
   /** The activity of the run, or how it ended. Resumes it when it has no driver. */
@@ -74,8 +87,8 @@ export class SubagentsSubject extends RpcTarget {
   }
 
   /** False when this session has no such subagent. */
-  async report(authority: Authority, id: string, report: SubagentReport): Promise<boolean> {
-    return (await this.#host.with(authority, ({ subagents }) => subagents.receiveReport(id, report))) ?? false
+  async report(authority: Authority, id: string, report: SubagentReport, runId: string): Promise<boolean> {
+    return (await this.#host.with(authority, ({ subagents }) => subagents.receiveReport(id, report, runId))) ?? false
   }
 
   // --- for the API
@@ -83,7 +96,7 @@ export class SubagentsSubject extends RpcTarget {
   /** Undefined when there is no such session. */
   tree(authority: Authority, depth = 1): Promise<readonly SubagentNode[] | undefined> {
     return this.#host.with(authority, ({ subagents, tenantId }) =>
-      readTree(subagents.rows.all(), depth, async (id, below) => {
+      readTree(subagents.rows.all().filter(isSubagent), depth, async (id, below) => {
         const stub = sessionStub(this.#host.env, tenantId, id)
         return (await stub.subagents.tree(authority, below)) ?? []
       }),
@@ -185,13 +198,37 @@ async function startSubagent(
 ): Promise<SubagentStart> {
   await session.tenant.update(child.tenant)
   if (!session.exists && !(await session.load())) {
-    if (session.turns.isClosing) return { kind: 'refused', reason: 'its session was deleted.' }
+    if (session.turns.isClosing || child.isResumed) return { kind: 'refused', reason: 'its session was deleted.' }
     session.create(child.spec, child.authority)
     session.updateMeta({})
   }
-  if (!session.meta.subagent) return { kind: 'refused', reason: 'there is another session with its id.' }
+  const { subagent: link } = session.meta
+  if (!link) return { kind: 'refused', reason: 'there is another session with its id.' }
+  if (link.runId !== child.runId) {
+    if (session.store.hasOpenTurn) return { kind: 'over-limit', limit: 'run', retryAfterMs: openRunRetryMs }
+    resumeSubagent(session, child, link)
+  }
   if (child.copiesFiles) await copyFiles(session, env)
   return getOutcome(await submit(session, createCommand(child), env.BLOBS))
+}
+
+/** An earlier run may still be stopping. */
+const openRunRetryMs = 2_000
+
+/** The limits are for the new run: what the session has used before was counted then. */
+function resumeSubagent(session: Session, { runId, spec }: ChildStart, link: SubagentLink): void {
+  const { hasFiles: _files, missed: _missed, ...kept } = link
+  const { usd_per_session: usd, tokens_per_session: tokens } = spec.settings?.limits ?? {}
+  const used = sessionUsage(session.meta, session.store)
+  const limits = {
+    ...(usd !== undefined && { usd_per_session: usd + used.costUsd }),
+    ...(tokens !== undefined && { tokens_per_session: tokens + tokensUsed(used) }),
+  }
+  session.updateMeta({
+    subagent: { ...kept, runId },
+    settings: { ...spec.settings, limits },
+    ...(spec.model !== undefined && { model: spec.model }),
+  })
 }
 
 /** An interrupted copy begins again. */
@@ -241,10 +278,17 @@ const createCommand = ({ authority, runId, tenant, message, typed, options, spec
 
 function statusOfSubagent(session: Session, runId: string): ChildStatus {
   const turn = turnOf(session, runId)
+  if (!turn && runOf(session, runId)?.status === 'queued') return queuedStatus(session)
   if (!turn) return { kind: 'missing' }
   const report = renderReport(session, turn)
   return report ? { kind: 'ended', report } : { kind: 'running', progress: estimateProgress(session, turn) }
 }
+
+/** A question waits for the run that its session works on. */
+const queuedStatus = ({ store }: Session): ChildStatus => ({
+  kind: 'running',
+  progress: { marker: store.lastEventSeq(), activity: 'queued', isInTool: false, isWaiting: true, apiCalls: 0 },
+})
 
 /** `marks`: of the parent that writes the message. */
 type SubagentSteer = { readonly runId: string; readonly key: string; readonly message: string; readonly marks: Marks }

@@ -43,11 +43,18 @@ export type ChildRow = {
   readonly state: ChildState
   /** Why it is being stopped. */
   readonly stop?: string
+  /** It goes on with the history of an earlier run. */
+  readonly isResumed?: true
+  /** The session that a question was sent to. Absent: of a subagent, whose session has `id`. */
+  readonly target?: string
   /** Its files are in the workspace of the parent. */
   readonly isMerged?: true
   /** The results of the delegation have reached the conversation. */
   readonly isDelivered?: true
 }
+
+/** A question to another session is no subagent: it has no share of the money, no place and no files. */
+export const isSubagent = ({ target }: ChildRow): boolean => target === undefined
 
 export type RunningRow = ChildRow & { readonly state: Extract<ChildState, { at: 'running' }> }
 export const isRunning = (row: ChildRow): row is RunningRow => row.state.at === 'running'
@@ -96,7 +103,12 @@ export class ChildRows {
   /** Replaces a row. One that was deleted meanwhile stays deleted. */
   put(row: ChildRow): void {
     if (!this.#loaded().has(row.id)) return
-    this.#sql.exec('UPDATE child SET body = ? WHERE id = ?', JSON.stringify(row), row.id)
+    this.#sql.exec(
+      'UPDATE child SET delegation = ?, body = ? WHERE id = ?',
+      row.delegation,
+      JSON.stringify(row),
+      row.id,
+    )
     this.#loaded().set(row.id, row)
   }
 

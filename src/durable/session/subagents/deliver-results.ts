@@ -1,6 +1,6 @@
 /**
  * Delivers the results of a delegation once all its subagents have ended: to the call that waits for them, or as a
- * message of their own. The rows are marked in the write that delivers.
+ * message of their own. The rows are marked in the write that delivers. Loaded with the first delivery.
  */
 
 import { allMarks, joinMarks, type Marks, privateMarks } from '#agent/core/marks.ts'
@@ -20,9 +20,9 @@ import { clock } from '#durable/platform/clock.ts'
 import { failpoint } from '#durable/platform/failpoint.ts'
 import { deliverResult } from '#durable/turn/pending-requests.ts'
 import { turnScope } from '#durable/turn/tools/turn-scope.ts'
-import type { ChildRow, ChildRows } from './child-rows.ts'
+import { type ChildRow, type ChildRows, isSubagent } from './child-rows.ts'
 import type { DeliverMessage } from './parent-session.ts'
-import { delegationOf } from './delegation-id.ts'
+import { getPlace } from './place-of-call.ts'
 import { inNameOf } from './start-child.ts'
 import type { Session } from '../session.ts'
 import type { SessionStub } from '#durable/platform/addresses.ts'
@@ -70,18 +70,6 @@ async function deliverOne(delivering: Delivering, ended: readonly EndedRow[]): P
   return undefined
 }
 
-/** The call of a delegation: it waits, it is being made, or it is over. */
-function getPlace({ store }: Session, { delegation, callId }: ChildRow): 'away' | 'starting' | 'gone' {
-  const turn = store.current()
-  if (!turn || turn.stage.at !== 'tools' || turn.stopRequested) return 'gone'
-  const step = store.lastMessageSeq()
-  const call = turn.stage.calls.find(({ id }) => id === callId)
-  if (!call || call.state === 'settled' || delegationOf(turn, step, call.id) !== delegation) return 'gone'
-  return call.state === 'away' ? 'away' : 'starting'
-}
-
-export const isAwaited = (session: Session, row: ChildRow): boolean => getPlace(session, row) !== 'gone'
-
 const retryAfterMs = 5_000
 const startingRetryMs = 1_000
 
@@ -115,14 +103,15 @@ async function deliverInBackground(delivering: Delivering, ended: readonly Ended
   const { session, rows, deliver } = delivering
   const [first] = ended
   if (!first) return undefined
-  const results = await renderAll(delivering, ended)
-  const text = renderDelivery(first.delegation, results)
+  const text = isSubagent(first)
+    ? renderDelivery(first.delegation, await renderAll(delivering, ended))
+    : (await import('./questions.ts')).renderAnswer(first, first.state.report)
   const [message] = await session.toolRuntime.receiveResults(
     [
       {
         role: 'tool',
         callId: first.delegation,
-        name: 'delegate_task',
+        name: isSubagent(first) ? 'delegate_task' : 'sessions_send',
         content: [{ type: 'text', text }],
         failed: false,
         marks: marksOfReports(ended),

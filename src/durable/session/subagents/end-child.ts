@@ -5,7 +5,7 @@ import type { SubagentReport, SubagentStatus } from '#agent/core/subagent.ts'
 import { addDelegatedUsage } from '#agent/loop/turn-changes.ts'
 import { noUsage } from '#agent/core/usage.ts'
 import { clock } from '#durable/platform/clock.ts'
-import type { ChildRow, ChildRows } from './child-rows.ts'
+import { type ChildRow, type ChildRows, isSubagent } from './child-rows.ts'
 import type { Session } from '../session.ts'
 
 const maxPreviewChars = 200
@@ -16,6 +16,8 @@ export function endChild(session: Session, rows: ChildRows, { id }: ChildRow, re
   if (!row || row.state.at === 'ended') return
   const { store } = session
   rows.put({ ...row, state: { at: 'ended', endedAt: clock.now(), report } })
+  // The session that was asked has its own books.
+  if (!isSubagent(row)) return
   const turn = store.current()
   if (turn) {
     store.save(addDelegatedUsage(turn, report.usage))

@@ -74,6 +74,7 @@ export function createStart(session: Session, row: ChildRow, tenant: TenantSnaps
       instructions: renderInstructions(task, own),
       ...(schema && { answerFormat: { type: 'json_schema', name: 'report', schema } }),
     },
+    isResumed: row.isResumed ?? false,
     copiesFiles: meta.machine !== undefined || hasWorkspaceFiles(sql),
   }
 }

@@ -13,6 +13,7 @@ import { withMarks } from '#agent/core/permission/authority.ts'
 import { sessionMarks } from '#durable/turn/turn-marks.ts'
 import type {
   Spawned,
+  SessionQuestion,
   SpawnRequest,
   SteerOutcome,
   SubagentLimits,
@@ -31,12 +32,12 @@ import { failpoint } from '#durable/platform/failpoint.ts'
 import { newRunId, newSessionId } from '#durable/platform/ids.ts'
 import { isOwnReset } from '#durable/platform/object-reset.ts'
 import { turnScope } from '#durable/turn/tools/turn-scope.ts'
-import { type ChildRow, ChildRows, isRunning, type RunningRow } from './child-rows.ts'
+import { type ChildRow, ChildRows, isRunning, isSubagent, type RunningRow } from './child-rows.ts'
 import { delegationOf } from './delegation-id.ts'
-import { deliverResults, isAwaited } from './deliver-results.ts'
+import { isAwaited } from './place-of-call.ts'
 import { endedReport } from './ended-report.ts'
 import { endChild, lostReport } from './end-child.ts'
-import type { ChildStatus, DeliverMessage, SubagentStart } from './parent-session.ts'
+import type { ChildStart, ChildStatus, DeliverMessage, SubagentStart } from './parent-session.ts'
 import { withinLimit } from './reach.ts'
 import { childAuthority, chooseGrant, createStart, limitsOf } from './start-child.ts'
 import type { Session } from '../session.ts'
@@ -64,7 +65,8 @@ async function findUnusable(session: Session, model: string): Promise<string | u
 export class SessionSubagents implements Subagents {
   readonly rows: ChildRows
   readonly #options: SubagentsOptions
-  #isReported = false
+  /** The run whose end the parent knows. */
+  #reportedRun: string | undefined
   #tending: Promise<void> | undefined
   #isTendingAgain = false
   /** Whether this instance of the object has asked once: reports may have been lost before it. */
@@ -93,11 +95,7 @@ export class SessionSubagents implements Subagents {
     const { maxConcurrent, maxDepth, depth } = this.limits()
     // A subagent reports once, and an ephemeral session is gone: the results would reach nobody.
     const runsInBackground = isBackground && depth === 0 && !session.meta.ephemeral
-    const notes = [
-      ...(isBackground && !runsInBackground ? ['Background work is not possible here: this call has waited.'] : []),
-      ...(tasks.length > maxConcurrent ? [`${maxConcurrent} ran at once, the others after them.`] : []),
-    ]
-    const note = notes.length ? { note: notes.join(' ') } : {}
+    const note = renderNote(isBackground && !runsInBackground, tasks.length > maxConcurrent ? maxConcurrent : undefined)
     const spawned = { delegationId, isBackground: runsInBackground, ...note }
     if (known.length) return spawned
     if (refusal !== undefined) return refusal
@@ -105,34 +103,41 @@ export class SessionSubagents implements Subagents {
     const chosen = tasks.map((task) => chooseTools(tools, task, expandToolsets(task.toolsets)))
     const refused = explainToolsets(tasks, chosen, tools)
     if (refused !== undefined) return refused
-    this.rows.add(
-      tasks.map((task, index) => {
-        const id = newSessionId()
-        return {
-          id,
-          runId: newRunId(id),
-          delegation: delegationId,
-          index,
-          parentRun: parent.id,
-          ...(!runsInBackground && { callId }),
-          ...note,
-          task,
-          authority,
-          tools: subagentTools(chosen[index] ?? [], task.role, { depth: depth + 1, maxDepth }),
-          createdAt: clock.now(),
-          state: { at: 'queued' },
-        }
-      }),
-    )
+    const shared = { delegation: delegationId, parentRun: parent.id, ...(!runsInBackground && { callId }), ...note }
+    const rows = tasks.map((task, index): ChildRow => {
+      const toolNames = subagentTools(chosen[index] ?? [], task.role, { depth: depth + 1, maxDepth })
+      return this.#createRow({ ...shared, index, task, authority, tools: toolNames })
+    })
+    for (const row of rows) if (row.isResumed) this.rows.put(row)
+    this.rows.add(rows.filter((row) => !row.isResumed))
     session.turns.arm()
     session.runInBackground(this.tend())
     return spawned
+  }
+
+  /** A resumed one keeps its id. Its history holds what those had read for whom it worked before. */
+  #createRow(given: Omit<ChildRow, 'id' | 'runId' | 'createdAt' | 'state'>): ChildRow {
+    const id = given.task.resumes ?? newSessionId()
+    const earlier = this.rows.get(id)
+    return {
+      ...given,
+      id,
+      runId: newRunId(id),
+      ...(earlier && { isResumed: true, authority: combineAuthorities([earlier.authority, given.authority]) }),
+      createdAt: clock.now(),
+      state: { at: 'queued' },
+    }
   }
 
   /** Explains why the tasks cannot begin. */
   async #findRefusal(tasks: SpawnRequest['tasks']): Promise<string | undefined> {
     const { maxDepth, depth } = this.limits()
     if (depth >= maxDepth) return `Subagents at depth ${depth} cannot delegate (max_spawn_depth is ${maxDepth}).`
+    const { delegation = {} } = this.#options.session.settings
+    if (delegation.paused)
+      return 'Starting of subagents is paused here (delegation.paused). Do the work yourself, or say that it has to wait.'
+    const unresumable = explainResumed(tasks, this.rows)
+    if (unresumable !== undefined) return unresumable
     const unfinished = this.#unfinished().length
     if (unfinished + tasks.length > maxUnfinished)
       return `${unfinished} subagents have not ended, and ${maxUnfinished} are the most. Wait for some, or stop them.`
@@ -142,12 +147,15 @@ export class SessionSubagents implements Subagents {
 
   list(): readonly SubagentView[] {
     const now = clock.now()
-    return this.rows.all().map((row) => viewOf(row, now))
+    return this.rows
+      .all()
+      .filter(isSubagent)
+      .map((row) => viewOf(row, now))
   }
 
   async steer(id: string, message: string, callId: string): Promise<SteerOutcome | undefined> {
     const row = this.rows.get(id)
-    if (!row) return undefined
+    if (!row || !isSubagent(row)) return undefined
     if (row.state.at === 'ended') return 'missed'
     const { session } = this.#options
     // Others may have joined the turn since it delegated.
@@ -174,12 +182,21 @@ export class SessionSubagents implements Subagents {
     return stopped.length
   }
 
+  async ask(question: SessionQuestion): Promise<{ readonly questionId: string } | string> {
+    const { session } = this.#options
+    const asked = (await import('./questions.ts')).createQuestion(session, this.rows, question)
+    if (typeof asked === 'string') return asked
+    session.turns.arm()
+    session.runInBackground(this.tend())
+    return { questionId: asked.id }
+  }
+
   // --- for the session
 
   /** Receives the end of a subagent. Repeating it changes nothing. False when there is no such subagent. */
-  receiveReport(id: string, report: SubagentReport): boolean {
+  receiveReport(id: string, report: SubagentReport, runId: string): boolean {
     const row = this.rows.get(id)
-    if (!row) return false
+    if (!row || row.runId !== runId) return false
     this.#end(row, report)
     this.#options.session.runInBackground(this.tend())
     return true
@@ -215,10 +232,13 @@ export class SessionSubagents implements Subagents {
   /** Stops all subagents, because the session is being deleted, and deletes their sessions. Rejects when one stays. */
   async deleteAll(): Promise<void> {
     const { session } = this.#options
-    const deleted = this.rows.all().map(async ({ id }) => {
-      await this.#stubOf(id).info.delete(session.ownAuthority)
-      this.rows.delete(id)
-    })
+    const deleted = this.rows
+      .all()
+      .filter(isSubagent)
+      .map(async ({ id }) => {
+        await this.#stubOf(id).info.delete(session.ownAuthority)
+        this.rows.delete(id)
+      })
     await Promise.all(deleted)
   }
 
@@ -226,21 +246,27 @@ export class SessionSubagents implements Subagents {
 
   /** Called when the driver has stopped, and by the alarm. Never rejects but with the object. */
   async handleDriverStop(): Promise<void> {
-    await Promise.all([this.tend(), this.reportEnd()])
+    const answering = this.#options.session.meta.askers?.length
+      ? import('./questions.ts').then(({ answerAskers }) => answerAskers(this.#options))
+      : undefined
+    await Promise.all([this.tend(), this.reportEnd(), answering])
   }
 
   /** Reports the end of this subagent to its parent. The parent asks when the report is lost. */
   async reportEnd(): Promise<void> {
     const { session, env } = this.#options
-    if (!session.exists || session.turns.isClosing || this.#isReported) return
+    if (!session.exists || session.turns.isClosing) return
     const { subagent: link, parentId } = session.meta
-    const report = link && parentId !== null ? endedReport(session) : undefined
-    if (!report || parentId === null) return
+    if (!link || parentId === null || this.#reportedRun === link.runId) return
+    const report = endedReport(session)
+    if (!report) return
     try {
       await failpoint('before-subagent-report')
       const parent = sessionStub(env, session.tenantId, parentId)
-      await withinLimit(async () => parent.subagents.report(session.ownAuthority, session.sessionId, report))
-      this.#isReported = true
+      await withinLimit(async () =>
+        parent.subagents.report(session.ownAuthority, session.sessionId, report, link.runId),
+      )
+      this.#reportedRun = link.runId
     } catch (error) {
       log.warn('subagent.unreported', 'The end of a subagent could not be reported; its parent asks for it.', { error })
     }
@@ -289,6 +315,7 @@ export class SessionSubagents implements Subagents {
     await Promise.all(this.#unfinished().map((row) => this.#tendOne(row)))
     this.#hasAsked = true
     await startQueued({ ...this.#options, rows: this.rows, stubOf: this.#stubOf, end: this.#end })
+    const { deliverResults } = await import('./deliver-results.ts')
     const retryAt = await deliverResults({ ...this.#options, rows: this.rows, stubOf: this.#stubOf })
     this.#deliverAfter = retryAt ?? 0
   }
@@ -365,12 +392,12 @@ export class SessionSubagents implements Subagents {
   }
 
   #hasFreePlace(): boolean {
-    return this.rows.all().filter(isRunning).length < this.limits().maxConcurrent
+    return this.rows.all().filter(isSubagent).filter(isRunning).length < this.limits().maxConcurrent
   }
 
   readonly #stubOf = (id: string) => {
     const { env, session } = this.#options
-    return sessionStub(env, session.tenantId, id)
+    return sessionStub(env, session.tenantId, this.rows.get(id)?.target ?? id)
   }
 }
 
@@ -389,6 +416,26 @@ function explainToolsets(
   return empty?.toolsets?.length
     ? `You have nothing of ${empty.toolsets.join(', ')}, so a subagent cannot either. Your toolsets: ${own}.`
     : undefined
+}
+
+/** `width`: how many ran at once, where others had to wait. */
+function renderNote(hasWaited: boolean, width: number | undefined): { readonly note?: string } {
+  const notes = [
+    ...(hasWaited ? ['Background work is not possible here: this call has waited.'] : []),
+    ...(width === undefined ? [] : [`${width} ran at once, the others after them.`]),
+  ]
+  return notes.length ? { note: notes.join(' ') } : {}
+}
+
+/** Why tasks cannot go on with the subagents that they name. */
+function explainResumed(tasks: readonly SubagentTask[], rows: ChildRows): string | undefined {
+  const ids = tasks.flatMap(({ resumes }) => resumes ?? [])
+  const wrong = ids.find((id, i) => {
+    const row = rows.get(id)
+    return ids.indexOf(id) !== i || !row || !isSubagent(row) || row.state.at !== 'ended' || !row.isDelivered
+  })
+  if (wrong === undefined) return undefined
+  return `task_id ${wrong} cannot be resumed: it has to be the subagent_id of a subagent of this conversation that has ended, and each once. See action "list".`
 }
 
 function viewOf({ id, delegation, index, task, state, createdAt }: ChildRow, now: number): SubagentView {
@@ -416,11 +463,13 @@ type Starting = {
 /** Starts the subagents that wait, in their order, as long as there is a free place. */
 async function startQueued(starting: Starting): Promise<void> {
   const { session, rows } = starting
-  const running = rows.all().filter(isRunning)
+  const running = rows.all().filter(isSubagent).filter(isRunning)
   const now = clock.now()
   const isDue = ({ state }: ChildRow) => state.at === 'queued' && (state.retryAt ?? 0) <= now
   const free = Math.max(0, limitsOf(session).maxConcurrent - running.length)
-  const due = rows.all().filter(isDue)
+  const queued = rows.all().filter(isDue)
+  for (const row of queued) if (!isSubagent(row)) take(starting, row, {})
+  const due = queued.filter(isSubagent)
   const chosen = due.slice(0, free)
   const held = running.map(({ state }) => state.grant)
   const grants = chosen.map((_row, i) => {
@@ -448,7 +497,7 @@ function take({ session, rows, end }: Starting, row: ChildRow, grant: SubagentGr
   } as const
   rows.put({ ...row, state })
   const { store } = session
-  if (!store.current()) return
+  if (!store.current() || !isSubagent(row)) return
   store.addEvent({
     type: 'subagent.start',
     subagent_id: row.id,
@@ -470,10 +519,9 @@ async function start(starting: Starting, id: string): Promise<void> {
   try {
     if (row.stop !== undefined) return await stopUnstarted(starting, row, row.stop)
     await failpoint('before-subagent')
-    const request = createStart(session, row, tenant, row.state.grant)
-    const outcome = await withinLimit<SubagentStart>(async () =>
-      starting.stubOf(id).subagents.start(request.authority, request),
-    )
+    const outcome = isSubagent(row)
+      ? await startSession(starting, row, createStart(session, row, tenant, row.state.grant))
+      : await (await import('./questions.ts')).sendQuestion(session, starting.stubOf(id), row, tenant)
     await failpoint('after-subagent')
     applyOutcome(starting, id, outcome)
   } catch (error) {
@@ -483,6 +531,9 @@ async function start(starting: Starting, id: string): Promise<void> {
     if (latest && isRunning(latest)) rows.put({ ...latest, state: { ...latest.state, seenAt: clock.now() } })
   }
 }
+
+const startSession = ({ stubOf }: Starting, { id }: ChildRow, request: ChildStart): Promise<SubagentStart> =>
+  withinLimit<SubagentStart>(async () => stubOf(id).subagents.start(request.authority, request))
 
 function applyOutcome({ rows, end }: Starting, id: string, outcome: SubagentStart): void {
   const row = rows.get(id)

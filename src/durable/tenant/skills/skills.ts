@@ -15,6 +15,7 @@ import type {
   SkillSummary,
   SkillView,
 } from '#agent/core/skills/skill.ts'
+import type { SearchableSkill } from '#agent/skills/search-skills.ts'
 import { explainBadSkillName, skillFile } from '#agent/skills/skill-names.ts'
 import { blockDangerous, describeFindings } from '#agent/skills/skill-verdict.ts'
 import { clock } from '#durable/platform/clock.ts'
@@ -102,6 +103,16 @@ export class TenantSkills extends TenantPart implements ScheduledPart {
       .filter(({ record }) => (own.get(record.name)?.source ?? 'bundled') === 'bundled')
       .map(({ record }) => withFlags(record, own.get(record.name)))
     return [...records, ...shipped].map((record) => toSummary(record, now)).toSorted(byName)
+  }
+
+  /** Names of the skills that fit the words, the best ones first. */
+  async search(authority: Authority, query: string): Promise<readonly string[]> {
+    const found: SearchableSkill[] = []
+    for (const { head } of await this.list(authority)) {
+      const bytes = await (await this.#find(head.name))?.read(skillFile)
+      found.push({ head, text: (bytes && decodeText(bytes)) ?? '' })
+    }
+    return (await import('#agent/skills/search-skills.ts')).searchSkills(found, query)
   }
 
   /** Returns one file for the model, without what it must not read. It counts as a use. */

@@ -7,7 +7,7 @@ import { renderModelGuidance } from '#agent/prompt/guidance/models.ts'
 import { renderPlatformHint } from '#agent/prompt/guidance/platforms.ts'
 import { renderBehaviour, renderToolGuidance } from '#agent/prompt/guidance/tool-use.ts'
 import type { PromptLayer } from '#agent/core/prompt-layer.ts'
-import type { IndexedSkill } from '#agent/core/skills/skill-material.ts'
+import type { NamedSkill } from '#agent/core/skills/skill-material.ts'
 import { isOffered } from '#agent/skills/readiness.ts'
 import { renderSkillIndex } from '#agent/skills/skill-index.ts'
 import { loadBundledIndex } from '#backends/modules.ts'
@@ -195,11 +195,12 @@ const skillsPart: PromptPart = (context) => {
     : renderLayer(context, loading)
 }
 
-function renderLayer({ tools, material }: PromptContext, bundled: readonly IndexedSkill[]): PromptLayer | undefined {
+function renderLayer({ tools, material }: PromptContext, bundled: readonly NamedSkill[]): PromptLayer | undefined {
   const { own = [], hidden = [] } = material.skills ?? {}
   const has = { tools: new Set(tools.keys()), toolsets: new Set([...tools.values()].map(({ toolset }) => toolset)) }
-  const skills = [...own, ...bundled.filter(({ name }) => !hidden.includes(name))]
-  const index = renderSkillIndex(skills.filter((skill) => isOffered(skill, has)))
+  const offered = <Skill extends NamedSkill>(skills: readonly Skill[]) =>
+    skills.filter((skill) => isOffered(skill, has))
+  const index = renderSkillIndex(offered(own), offered(bundled.filter(({ name }) => !hidden.includes(name))))
   return index === undefined ? undefined : createLayer('skills', index)
 }
 

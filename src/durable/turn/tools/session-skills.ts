@@ -54,6 +54,7 @@ export function createSessionSkills({
 
   return {
     list: async (authority) => stub().list(authority),
+    search: async (authority, query) => stub().search(authority, query),
     view,
     change: async (authority, change, isCautionAccepted) => {
       const readHash = readHashes.get(keyOf(change.name, changedFile(change) ?? skillFile))

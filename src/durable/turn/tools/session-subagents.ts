@@ -8,4 +8,5 @@ export const createSessionSubagents = (subagents: () => Subagents): Subagents =>
   list: () => subagents().list(),
   steer: (id, message, callId) => subagents().steer(id, message, callId),
   stop: (id) => subagents().stop(id),
+  ask: (question) => subagents().ask(question),
 })

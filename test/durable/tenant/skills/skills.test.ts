@@ -129,7 +129,10 @@ describe('a change', () => {
     expect(await change(tenant, { action: 'delete', name: 'notes', absorbedInto: 'all-notes' })).toMatchObject({
       kind: 'done',
     })
-    expect(await skills.view(authority, 'notes')).toEqual({ kind: 'unknown', similar: ['all-notes'] })
+    expect(await skills.view(authority, 'notes')).toEqual({
+      kind: 'unknown',
+      similar: ['release-notes', 'all-notes'],
+    })
   })
 
   it.each<[string, SkillChange, string]>([
@@ -263,6 +266,18 @@ describe('a skill that was stored before the rules became stricter', () => {
     const view = await tenant.skills.view(tenant.own, 'old')
     const content = view.kind === 'skill' ? view.content : ''
     expect(content).toContain('Work well.\n[blocked: instruction-override]\nThe end.')
+  })
+})
+
+describe('the search', () => {
+  it('finds own skills by their text and bundled ones by name, for this tenant alone', async () => {
+    const tenant = newTenant()
+    await create(tenant, 'mine')
+    await tenant.skills.write(tenant.own, written(skill('other', '# Steps\n\n1. Feed the zebrafish.')))
+    expect(await tenant.skills.search(tenant.own, 'zebrafish')).toEqual(['other'])
+    expect((await tenant.skills.search(tenant.own, 'git commits'))[0]).toBe('git-work')
+    const stranger = newTenant()
+    expect(await stranger.skills.search(stranger.own, 'zebrafish')).toEqual([])
   })
 })
 
