@@ -194,7 +194,7 @@ export class Streams {
   }
 
   #remove(subscriber: Subscriber, isGone = false) {
-    clearTimeout(subscriber.timer)
+    if (subscriber.timer !== undefined) clearTimeout(subscriber.timer)
     if (this.#subscribers.delete(subscriber)) subscriber.reader.onClose?.(isGone)
     if (this.#subscribers.size) return
     if (this.#keepAlive) clearInterval(this.#keepAlive.timer)
