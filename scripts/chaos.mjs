@@ -166,7 +166,11 @@ function listKills(kills, seed) {
   const env = { KILLS: kills, SEED: seed }
   return [
     { name: 'random kills', env, args: [...config, 'test/chaos/random.test.mjs', 'test/chaos/copies.test.mjs'] },
-    { name: '5 000 messages under kills', env, args: [...config, 'test/chaos/messages.test.mjs'] },
+    ...['telegram', 'zalo', 'messenger'].map((platform) => ({
+      name: `5 000 messages of ${platform} under kills`,
+      env: { ...env, PLATFORM: platform },
+      args: [...config, 'test/chaos/messages.test.mjs'],
+    })),
   ]
 }
 

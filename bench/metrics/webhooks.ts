@@ -4,12 +4,12 @@
  * answers after some seconds, as models do. `hard` repeats the measurement with a model that answers at once, so that
  * whole turns and their answers to the platform compete with the acknowledgements. The floor is `GET /health` of the same
  * server, in the same rounds: that is what the development proxy and the client cost on this machine. A deployment has no
- * such proxy, so both are measured again at the port of the runtime itself.
+ * such proxy, so both are measured again at the port of the runtime itself. `PLATFORM` names another platform than Slack.
  */
 
-import { createHmac } from 'node:crypto'
 import { Agent, request } from 'node:http'
 import { join } from 'node:path'
+import { choosePlatform } from '../chat-platforms.ts'
 import { json, type Target, timedGet, TurnFailed } from '../client.ts'
 import { atLeast, atMost, type Metric, nonce, type Row, together } from '../metric.ts'
 import { ready } from '../model.ts'
@@ -17,7 +17,7 @@ import { cpuOf, freePort, listeningPorts, start } from '../process.ts'
 import { repository, type Stage } from '../stage.ts'
 import { quantile } from '../stats.ts'
 
-const signingSecret = 'bench-signing-secret'
+const platform = choosePlatform('slack')
 const chats = 50
 const goalPerSecond = 300
 const secondsPerRound = 3
@@ -30,30 +30,18 @@ const turnMs = modelMs + 1_000
 const lateAnswer = `[[slow ttft=${modelMs} chunks=1 gap=0]]`
 
 type Kind = 'slow' | 'hard'
-type Webhook = { readonly path: string; readonly body: string; readonly headers: Record<string, string> }
+type Webhook = { readonly path: string; readonly body: string; readonly headers: Readonly<Record<string, string>> }
 
 const agent = new Agent({ keepAlive: true, maxSockets: Infinity })
 const wait = (ms: number) => new Promise((done) => setTimeout(done, ms))
 
 let issued = 0
 
-/** A signed message of the Events API. The word makes it findable among the stored messages. */
-const sign = (path: string, chat: string, text: string): Webhook => {
-  const seconds = Math.floor(Date.now() / 1_000)
-  const ts = `${seconds}.${String(++issued).padStart(6, '0')}`
-  const event = { type: 'message', channel_type: 'im', user: 'U1', text, ts, channel: chat }
-  const body = JSON.stringify({ type: 'event_callback', team_id: 'T1', event_id: `Ev${issued}`, event })
-  const signature = createHmac('sha256', signingSecret).update(`v0:${seconds}:${body}`).digest('hex')
-  return {
-    path,
-    body,
-    headers: {
-      'content-type': 'application/json',
-      'x-slack-request-timestamp': String(seconds),
-      'x-slack-signature': `v0=${signature}`,
-    },
-  }
-}
+/** A signed message. The word makes it findable among the stored messages. */
+const sign = (path: string, chat: number, text: string): Webhook => ({
+  path,
+  ...platform.sign(++issued, { chat, text }),
+})
 
 /** Returns the milliseconds until the acknowledgement. */
 const deliver = ({ origin }: Target, { path, body, headers }: Webhook): Promise<number> =>
@@ -86,15 +74,15 @@ async function findRuntime(target: Target, pid: number): Promise<Target> {
 
 const connect = async (stage: Stage): Promise<Connected> => {
   const port = await freePort()
-  const running = start([process.execPath, join(repository, 'bench/slack-server.ts'), String(port)], {
+  const running = start([process.execPath, join(repository, 'bench/chat-server.ts'), String(port)], {
     cwd: repository,
     env: {},
   })
-  await ready({ name: 'slack', origin: `http://127.0.0.1:${port}`, prefix: '' }, running, '/')
-  const { target, running: ours } = await stage.connected({ SLACK_API_BASE: `http://127.0.0.1:${port}` })
+  await ready({ name: platform.name, origin: `http://127.0.0.1:${port}`, prefix: '' }, running, '/')
+  const { target, running: ours } = await stage.connected({ [platform.variable]: `http://127.0.0.1:${port}` })
   const made = await json<{ webhook_url: string }>(target, 'POST', '/api/channels', {
-    platform: 'slack',
-    secrets: { bot_token: 'xoxb-bench', signing_secret: signingSecret },
+    platform: platform.name,
+    secrets: platform.secrets,
     settings: { allow_users: ['*'], busy_mode: 'steer', max_queued: 200 },
   })
   const direct = await findRuntime(target, ours.pid)
@@ -143,7 +131,7 @@ export const webhooks: Metric = {
       (n) => {
         const word = nonce()
         words.push(word)
-        return sign(connected.path, `D${kind}${n % chats}`, `Hello ${word}${kind === 'slow' ? ` ${lateAnswer}` : ''}`)
+        return sign(connected.path, chatNumber(kind, n), `Hello ${word}${kind === 'slow' ? ` ${lateAnswer}` : ''}`)
       }
     const slow = await measure(connected, { kind: 'slow', create: createFor('slow'), rounds })
     const hard = await measure(connected, { kind: 'hard', create: createFor('hard'), rounds })
@@ -151,6 +139,9 @@ export const webhooks: Metric = {
     return rowsOf({ slow, hard, sent: words.length, lost })
   },
 }
+
+/** The models of the two kinds answer in chats of their own. */
+const chatNumber = (kind: Kind, n: number): number => (kind === 'slow' ? 1_000 : 2_000) + (n % chats)
 
 type Create = (n: number) => Webhook
 type Plan = { readonly kind: Kind; readonly create: Create; readonly rounds: number }

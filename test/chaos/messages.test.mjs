@@ -1,13 +1,14 @@
 /**
  * Kills the server at random moments while people write into chats. As platforms do, the sender repeats what was not
  * acknowledged, and now and then what was. Every message is answered once; only an answer that says so comes twice.
- * `MESSAGES` and `KILLS` are their numbers, `SEED` repeats the moments.
+ * `MESSAGES` and `KILLS` are their numbers, `SEED` repeats the moments, `PLATFORM` names telegram, zalo, line or messenger.
  */
 
 import { setTimeout as delay } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { duplicateMark } from '#agent/policy/delivery-attempt.ts'
-import { startTelegram } from './telegram.mjs'
+import { choosePlatform } from '../../bench/chat-platforms.ts'
+import { startChatApi } from './chat-api.mjs'
 import { clientTo, createRandom, newWorld } from './world.mjs'
 
 const total = Number(process.env['MESSAGES'] ?? 5_000)
@@ -20,42 +21,31 @@ const answerMs = 180_000
 const longestLifeMs = 6_000
 
 const world = await newWorld()
-const telegram = await startTelegram()
+const platform = choosePlatform('telegram')
+const api = await startChatApi()
 afterAll(async () => {
   await world.close()
-  await telegram.close()
+  await api.close()
 })
 
-const secret = 'a-webhook-secret-with-32-characters'
-const start = () => world.start({ TELEGRAM_API_BASE: telegram.url })
+const start = () => world.start({ [platform.variable]: api.url })
 let server
 let channel
 let sent = 0
 let repeated = 0
 
-const updateOf = (chat, name) => ({
-  update_id: ++sent,
-  message: {
-    message_id: sent,
-    date: 1,
-    chat: { id: chat, type: 'private' },
-    from: { id: chat, is_bot: false, first_name: 'A' },
-    text: `[[say ${name}]]`,
-  },
-})
+const updateOf = (chat, name) => platform.sign(++sent, { chat, text: `[[say ${name}]]` })
 
 async function deliver(update) {
-  const body = JSON.stringify(update)
-  const headers = { 'content-type': 'application/json', 'x-telegram-bot-api-secret-token': secret }
   try {
-    return (await fetch(`${server.url}/webhooks/telegram/${channel}`, { method: 'POST', headers, body })).status
+    return (await fetch(`${server.url}/webhooks/${platform.name}/${channel}`, { method: 'POST', ...update })).status
   } catch {
     return 0
   }
 }
 
 /** Texts by what they answer: a marked one is counted apart. */
-const answersTo = (chat, name) => telegram.sent(String(chat)).filter((text) => text.trim().endsWith(name))
+const answersTo = (chat, name) => api.sent(String(chat)).filter((text) => text.trim().endsWith(name))
 const isAnswered = (chat, name) => answersTo(chat, name).length > 0
 
 /** One message after the other, so that each has a turn of its own. */
@@ -80,8 +70,8 @@ beforeAll(
   async () => {
     server = await start()
     const { json } = await clientTo(server).post('/api/channels', {
-      platform: 'telegram',
-      secrets: { bot_token: '4711:chaos', webhook_secret: secret },
+      platform: platform.name,
+      secrets: platform.secrets,
       settings: { allow_users: ['*'] },
     })
     channel = json.id
@@ -96,7 +86,7 @@ beforeAll(
     const all = written.flatMap(({ chat, names }) => names.map((name) => answersTo(chat, name)))
     const marked = all.flat().filter((text) => text.startsWith(duplicateMark)).length
     console.log(
-      `messages: seed ${seed}, ${all.length} messages, up to ${kills} kills, ${repeated} deliveries repeated, ` +
+      `messages: ${platform.name}, seed ${seed}, ${all.length} messages, up to ${kills} kills, ${repeated} deliveries repeated, ` +
         `${all.filter((one) => one.length === 0).length} lost, ${marked} marked as possible duplicates`,
     )
   },

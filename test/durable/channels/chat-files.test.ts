@@ -75,6 +75,17 @@ describe('a message with files', () => {
     expect(contentOf(chat)).toMatch(/\[File of the message replied to: uploads.*data:image\/png;base64,/s)
   })
 
+  it('gives the model the file of a message of another chat, in a direct chat too', async () => {
+    const chat = await createChat([says('A pixel.')])
+    chat.api.files.set('photo-3', png)
+    const origin = { type: 'channel', date: 1, chat: { id: -9, type: 'channel', title: 'News' }, message_id: 5 }
+    const photo = [{ file_id: 'photo-3', file_size: png.length }]
+    await receiveMessage(chat, 'what is this?', { external_reply: { origin, photo } })
+    await chat.api.waitForText('A pixel.')
+    expect(contentOf(chat)).toContain('[In reply to News: (photo)]\\nwhat is this?')
+    expect(contentOf(chat)).toContain('data:image/png;base64,')
+  })
+
   it('puts a short text into the message, and what is said in sound', async () => {
     const chat = await createChat([says('Read.')])
     chat.api.files.set('doc-1', bytesOf('a,b\n1,2'))

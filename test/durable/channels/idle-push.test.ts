@@ -6,7 +6,11 @@ import { createDingtalkApi } from '../../support/dingtalk-api.ts'
 import { createFeishuApi } from '../../support/feishu-api.ts'
 import { createGithubApi } from '../../support/github-api.ts'
 import { createRocketApi, createTalkApi, createZulipApi } from '../../support/hook-apis.ts'
+import { createGoogleChatApi } from '../../support/google-chat-api.ts'
+import { createLineApi } from '../../support/line-api.ts'
 import { createLinearApi } from '../../support/linear-api.ts'
+import { createMetaApi } from '../../support/meta-api.ts'
+import { createTwilioApi } from '../../support/twilio-api.ts'
 import { createMatrixApi } from '../../support/matrix-api.ts'
 import { createMattermostApi } from '../../support/mattermost-api.ts'
 import { createSignalApi } from '../../support/signal-api.ts'
@@ -16,6 +20,8 @@ import { createZaloApi } from '../../support/zalo-api.ts'
 import { applyMigrations, call, newTenant } from '../../worker/client.ts'
 
 beforeAll(applyMigrations)
+
+const metaSecrets = { app_secret: 'app-secret', verify_token: 'verify-token' }
 
 it('platforms that push or ring are connected without an alarm', async () => {
   const { id: tenant, key } = await newTenant()
@@ -34,6 +40,15 @@ it('platforms that push or ring are connected without an alarm', async () => {
     ['github', createGithubApi().secrets],
     ['linear', createLinearApi().secrets],
     ['signal', createSignalApi().secrets, 'https://signal.test'],
+    ['line', { channel_access_token: createLineApi().token, channel_secret: 'line-secret' }],
+    ['messenger', { ...metaSecrets, page_access_token: createMetaApi().token, page_id: '99' }],
+    ['instagram', { ...metaSecrets, access_token: createMetaApi().token, account_id: '99' }],
+    ['google_chat', { service_account: createGoogleChatApi().serviceAccount }],
+    ...['sms', 'twilio_whatsapp', 'rcs', 'phone'].map((platform) => {
+      const { sid, token } = createTwilioApi()
+      const from = platform === 'rcs' ? 'talaria_agent' : '+15550001111'
+      return [platform, { account_sid: sid, auth_token: token, from }] as const
+    }),
   ]
   const ids: string[] = []
   for (const [platform, secrets, url] of connections) {

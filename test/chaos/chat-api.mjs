@@ -1,0 +1,41 @@
+// Simulates the APIs of platforms in a separate server, which survives the kills. It keeps what each chat received.
+import { createServer } from 'node:http'
+import { acceptedAnswer } from '../../bench/chat-platforms.ts'
+
+/** The chat and the texts of a call that sends, on each of the platforms. */
+function readMessages(body) {
+  const { chat_id: chat, text, to, replyToken, messages, recipient, message } = body
+  if (chat !== undefined) return { chat, texts: [text] }
+  if (messages) return { chat: to ?? replyToken.split(' ')[0], texts: messages.map((one) => one.text) }
+  return { chat: recipient?.id, texts: [message?.text] }
+}
+
+export async function startChatApi() {
+  const received = new Map()
+  /** Of LINE, which accepts a message once for its key. */
+  const keys = new Set()
+  let calls = 0
+  const server = createServer(async (request, response) => {
+    let body = ''
+    for await (const chunk of request) body += chunk
+    const { chat, texts } = readMessages(JSON.parse(body || '{}'))
+    const key = request.headers['x-line-retry-key']
+    const isNew = key === undefined || !keys.has(key)
+    if (key !== undefined) keys.add(key)
+    const shown = texts.filter((text) => typeof text === 'string')
+    if (isNew && shown.length) received.set(String(chat), [...(received.get(String(chat)) ?? []), ...shown])
+    response.writeHead(isNew ? 200 : 409, { 'content-type': 'application/json' })
+    response.end(JSON.stringify(acceptedAnswer(++calls)))
+  })
+  await new Promise((resolve) => server.listen(0, '127.0.0.1', resolve))
+  return {
+    url: `http://127.0.0.1:${server.address().port}`,
+    /** Texts of the accepted messages of a chat, in order. */
+    sent: (chat) => received.get(chat) ?? [],
+    close: () =>
+      new Promise((resolve) => {
+        server.closeAllConnections()
+        server.close(resolve)
+      }),
+  }
+}
