@@ -104,7 +104,7 @@ function otherClass(source: string): readonly OtherClass[] {
   return name === 'interactive' ? [] : [name]
 }
 
-export const weekMs = 7 * 24 * 60 * 60 * 1000
+const weekMs = 7 * 24 * 60 * 60 * 1000
 export const weekNumber = (at: number) => Math.max(0, Math.floor(at / weekMs))
 
 /**
