@@ -294,7 +294,7 @@ export const settingsSchema = z.strictObject({
         )
         .max(50)
         .optional()
-        .describe('Other agents: a name, an address, and the name of the secret that is their bearer token.'),
+        .describe('Other agents. secret: the name of the bearer token.'),
     })
     .optional(),
   busy_input_mode: z
