@@ -105,7 +105,7 @@ function editZulip(api: FakeAccount, id: string, { content }: ApiCall['body']): 
 }
 
 class RocketAccount extends FakeAccount {
-  /** What people have written, by id. */
+  /** Messages of people, by id. */
   readonly written = new Map<string, object>()
   readonly own: string
   constructor(own: string) {

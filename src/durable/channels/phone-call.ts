@@ -43,7 +43,7 @@ export type CallOrder = {
 
 type OrderState = CallOrder & {
   readonly isOpened?: true
-  /** What the person has said, with the runs that answered it. */
+  /** The words of the person, with the runs that answered it. */
   readonly said: readonly { readonly text: string; readonly runId?: string }[]
 }
 

@@ -365,7 +365,7 @@ function createStream(
   rests: readonly Needle[],
 ): RedactionStream {
   const findOpen = openNeedles(needles, rests)
-  /** What was shown, or masked, as far back as it tells what follows it: lines, words, and names of secrets. */
+  /** The text that was shown, or masked, as far back as it tells what follows it: lines, words, and names of secrets. */
   let context = ''
   let held = ''
   /** Replaces what is held before a position in the text. */
@@ -387,7 +387,7 @@ function createStream(
     const spans = mergeSpans(find(text))
     const safeEnd = Math.min(findSafeEnd(text, from), findOpen(text, minBegunChars))
     let cut = Math.max(from, safeEnd, text.length - maxHeldChars)
-    // What follows a secret without a gap becomes part of its mask.
+    // Text that follows a secret without a gap becomes part of its mask.
     const across = spans.find(([start, end]) => start < cut && end >= cut && end > from)
     if (across) cut = Math.max(from, across[0])
     // A secret that is longer than all that is kept is masked, whatever follows.

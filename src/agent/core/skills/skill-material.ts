@@ -2,7 +2,7 @@
 
 import type { SkillHead } from './skill.ts'
 
-/** What decides whether a session is offered a skill. */
+/** Decides whether a session is offered a skill. */
 export type NamedSkill = Pick<SkillHead, 'name' | 'category' | 'platforms' | 'requires' | 'fallbackFor'>
 export type IndexedSkill = NamedSkill & Pick<SkillHead, 'description'>
 
