@@ -25,6 +25,7 @@ const orders: Readonly<Record<string, readonly [tenant: unknown, tighter: unknow
   'approvals.mode': ['smart', 'manual', 'off'],
   'approvals.unattended': ['deny', 'deny', 'allow'],
   'approvals.rules': [[], [{ do: 'ask', tool: 'terminal' }], [{ do: 'allow', tool: 'terminal' }]],
+  'delegation.paused': [true, true, false],
   'terminal.network': ['none', 'none', 'public'],
   'terminal.allowed_hosts': [['*.example.org'], ['a.example.org'], ['example.com']],
   'terminal.secrets': [['ONE_TOKEN', 'TWO_TOKEN'], ['ONE_TOKEN'], ['ONE_TOKEN', 'OTHER_TOKEN']],

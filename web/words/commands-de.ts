@@ -33,8 +33,8 @@ export const germanCommands: Readonly<Record<string, string>> = {
     'Lehnt den Aufruf ab, der auf Freigabe wartet. Der Agent liest den Grund.',
   'Works on a prompt beside the conversation. The result comes back as a message.':
     'Bearbeitet eine Aufgabe neben dem Gespräch. Das Ergebnis kommt als Nachricht.',
-  'Lists the subagents and background processes that run.':
-    'Zeigt die Unteragenten und Hintergrundprozesse, die laufen.',
+  'Lists the subagents and processes that run; pauses the start of subagents.':
+    'Zeigt laufende Unteragenten und Prozesse; hält den Start von Unteragenten an.',
   'Works towards a goal over several turns, until a judge says that it is reached.':
     'Arbeitet in mehreren Läufen auf ein Ziel hin, bis ein Prüfer sagt, dass es erreicht ist.',
   'Adds a criterion to the goal, or removes one.': 'Fügt dem Ziel eine Bedingung hinzu oder nimmt eine weg.',
