@@ -376,7 +376,7 @@ describe.skipIf(chromium === undefined)('the screen of MCP servers in Chromium',
     app.close()
     await page.evaluate(`location.hash = '#/account'`)
     const row = page.getByRole('listitem').filter({ hasText: 'SDK app' })
-    await row.getByText('chat, read, write').waitFor()
+    await row.getByText('Chat, Read, Change').waitFor()
     await row.getByRole('button', { name: 'Disconnect' }).click()
     await page.getByRole('dialog').getByRole('button', { name: 'Disconnect' }).click()
     await row.waitFor({ state: 'detached' })

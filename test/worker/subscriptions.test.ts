@@ -9,7 +9,7 @@ import { tenantStub } from '#durable/platform/addresses.ts'
 import { systemAuthority } from '#agent/core/permission/authority.ts'
 import { answerRequests } from '../support/answered-requests.ts'
 import { createSkippingClock } from '../support/clock.ts'
-import { Gate } from '../support/scripted-model.ts'
+import { Gate, until } from '../support/scripted-model.ts'
 import { applyMigrations, bindings, call, type ErrorBody, newKey, newSession, newTenant } from './client.ts'
 
 beforeAll(applyMigrations)
@@ -320,7 +320,10 @@ describe('the sign-in to a subscription', () => {
     await signIn('qwen-oauth', key)
     await ask('qwen-oauth/qwen3-coder-plus', key)
     const { body: list } = await call<{ data: readonly object[] }>('GET', '/api/credentials', { key })
-    const { body: audit } = await call('GET', '/api/audit', { key })
+    const audit = await until(async () => {
+      const { body } = await call('GET', '/api/audit', { key })
+      return JSON.stringify(body).includes('credential.added') && body
+    })
     const { body: models } = await call('GET', '/api/settings/models', { key })
     expect(list.data).toMatchObject([{ provider: 'qwen-oauth', last_four: '', status: 'usable' }])
     expect(JSON.stringify([list, audit, models])).not.toMatch(/qwen-(access|refresh)|dev-secret/)

@@ -411,6 +411,8 @@ const audited: Readonly<Record<string, Case>> = {
 const unaudited: readonly RegExp[] = [
   // They ask the server, and store what it says. A sign-in writes its entry when it succeeds.
   /^POST \/api\/mcp\/servers\/\{alias\}\/(?:test|refresh|oauth\/start)$/,
+  // A sign-in writes its entry when it succeeds (subscriptions.test.ts).
+  /^POST \/api\/credentials\/oauth$/,
   // They send what happened before, once more or as a test.
   /^POST \/api\/hooks\/\{id\}\/(?:test|deliveries\/\{delivery\}\/retry)$/,
   // The consent of a person writes an entry, which connected-apps.test.ts reads. The others are calls of the app itself.
