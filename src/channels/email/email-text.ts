@@ -126,12 +126,10 @@ const maxTagChars = 4_000
 
 /** The readable text of a mail that has no plain part. Without the quoted mail, if it is an answer below none of it. */
 export function textOfHtml(html: string, isAnswer = false): string {
-  const own = isAnswer ? renderHtml(html, 'own') : whole(html)
+  const own = renderHtml(html, isAnswer ? 'own' : 'whole')
   if (own.isAnsweredBetween) return renderHtml(html, 'marked').text
-  return own.text || whole(html).text
+  return own.text || renderHtml(html, 'whole').text
 }
-
-const whole = (html: string) => renderHtml(html, 'whole')
 
 /** `own`: without quotes and signatures. `marked`: quotes have a sign in front of their lines, as in plain mails. */
 type HtmlMode = 'own' | 'marked' | 'whole'

@@ -85,6 +85,7 @@ describe('choices as buttons', () => {
     await press(chat, dataOf(chat, label))
     await chat.api.waitForText(answer)
     await chat.api.waitForText(`→ ${command} ${label}`)
+    expect(labelsOf(chat)).not.toContain(label)
   })
 
   it('/model shows the usable models in pages', async () => {
@@ -115,6 +116,7 @@ describe('choices as buttons', () => {
     await open(chat, '/sessions', '1. Tea')
     await press(chat, dataOf(chat, '1. Tea'))
     await chat.api.waitForText('You are back in the conversation: Tea.')
+    expect(chat.scripted.requests).toHaveLength(1)
   })
 
   it('only the person who asked may choose, and a press has the rights of that person', async () => {

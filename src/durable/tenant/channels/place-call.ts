@@ -22,25 +22,32 @@ export async function placeCall(
     return { error: 'Only an admin of this channel may order calls.' }
   const found = await findPhone(env, tenantId, named)
   if ('error' in found) return found
-  const { phone, number } = found
-  if (!env.CONNECTION) return { error: 'Calls need the binding CONNECTION.' }
-  const order = { sessionId, authority, brief, opening }
+  return ring(env, { ...found, tenantId, order: { sessionId, authority, brief, opening } })
+}
+
+type OrderedCall = {
+  readonly phone: LoadedConnection
+  readonly number: string
+  readonly tenantId: string
+  readonly order: Omit<OutgoingCall, 'number'> & { readonly authority: Authority }
+}
+
+/** The brief is stored before the phone rings: a crash in between loses neither it nor the report. */
+async function ring(env: Env, { phone, number, tenantId, order }: OrderedCall): Promise<CallOutcome> {
+  const objectOf = (callSid: string) => callStub(env, tenantId, { id: phone.id, callSid })
+  const waiting = objectOf(waitingName(number))
+  if (!waiting) return { error: 'Calls need the binding CONNECTION.' }
   const call = { from: number, at: clock.now(), owner: { id: phone.id, tenantId } }
-  // The brief is stored before the phone rings: a crash in between loses neither it nor the report.
-  const waiting = callStub(env, tenantId, { id: phone.id, callSid: waitingName(number) })
-  const ring = { ...call, callSid: `${waitingName(number)}:${call.at}` }
-  if (!(await waiting?.orderCall(ring, { ...order, isUncertain: true })))
+  const unplaced = { ...call, callSid: `${waitingName(number)}:${call.at}` }
+  if (!(await waiting.orderCall(unplaced, { ...order, isUncertain: true })))
     return { error: 'This number is being called. Wait for the report.' }
   const placed = await phone.channel.placeCall?.(phone, number)
   await failpoint('call-placed')
-  if (!placed || 'refused' in placed) {
-    await waiting?.waitingOrder(true)
-    return { error: placed?.refused ?? 'This carrier makes no calls.' }
-  }
-  const { callSid } = placed
-  await callStub(env, tenantId, { id: phone.id, callSid })?.orderCall({ ...call, callSid }, order)
-  await waiting?.waitingOrder(true)
-  return { number }
+  const callSid = placed && 'callSid' in placed ? placed.callSid : undefined
+  if (callSid !== undefined) await objectOf(callSid)?.orderCall({ ...call, callSid }, order)
+  await waiting.waitingOrder(true)
+  if (callSid !== undefined) return { number }
+  return { error: placed && 'refused' in placed ? placed.refused : 'This carrier makes no calls.' }
 }
 
 /** The channel that lists the number. */
