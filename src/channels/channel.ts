@@ -231,6 +231,8 @@ export type OutboundMessage = {
   readonly editedMessageId?: string
   /** Present only until it expires. */
   readonly replyHandle?: ReplyHandle
+  /** Replaces `chunk` where the reply handle turns out to be used: an earlier attempt may have arrived by it. */
+  readonly repeated?: MessageChunk
 }
 
 export type FetchedMedia =
@@ -265,8 +267,8 @@ export type ChannelCapabilities = {
   /** Time after the person's last message in which the agent may write. Later, `send` returns `window`. */
   readonly replyWindowMs?: number
   /**
-   * The platform stores a message once, however often `send` repeats its key. `without-reply-handle`: unless the message
-   * answers by a reply handle.
+   * The platform stores a message once, however often `send` repeats its key. `without-reply-handle`: an answer by a reply
+   * handle has no key, but the platform takes a handle once.
    */
   readonly idempotencyKeys?: true | 'without-reply-handle'
 }

@@ -12,20 +12,24 @@ function readMessages(body) {
 
 export async function startChatApi() {
   const received = new Map()
-  /** Of LINE, which accepts a message once for its key. */
+  /** Keys and tokens of LINE that a message has used. */
   const keys = new Set()
   let calls = 0
   const server = createServer(async (request, response) => {
     let body = ''
     for await (const chunk of request) body += chunk
-    const { chat, texts } = readMessages(JSON.parse(body || '{}'))
+    const content = JSON.parse(body || '{}')
+    const { chat, texts } = readMessages(content)
+    const { replyToken } = content
     const key = request.headers['x-line-retry-key']
-    const isNew = key === undefined || !keys.has(key)
-    if (key !== undefined) keys.add(key)
+    // A message of LINE has a key, or the token of the answer, which is accepted once too.
+    const once = key ?? replyToken
+    const isNew = once === undefined || !keys.has(once)
+    if (once !== undefined) keys.add(once)
     const shown = texts.filter((text) => typeof text === 'string')
     if (isNew && shown.length) received.set(String(chat), [...(received.get(String(chat)) ?? []), ...shown])
-    response.writeHead(isNew ? 200 : 409, { 'content-type': 'application/json' })
-    response.end(JSON.stringify(acceptedAnswer(++calls)))
+    response.writeHead(isNew ? 200 : key === undefined ? 400 : 409, { 'content-type': 'application/json' })
+    response.end(JSON.stringify(isNew ? acceptedAnswer(++calls) : { message: 'Invalid reply token' }))
   })
   await new Promise((resolve) => server.listen(0, '127.0.0.1', resolve))
   return {

@@ -41,6 +41,12 @@ export type MessageChunk = {
 
 export type Button = { readonly label: string; readonly data: string }
 
+/** A command that a button stands for. */
+export type CommandChoice = { readonly label: string; readonly command: string }
+
+/** Choices for the person who asked. */
+export type PersonChoices = { readonly of: readonly CommandChoice[]; readonly person: string }
+
 /** A token of the platform with which an answer is sent, for example that of an interaction. */
 export type ReplyHandle = {
   readonly token: string

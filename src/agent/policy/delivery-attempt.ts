@@ -18,6 +18,8 @@ const firstPauseMs = 1_000
 export type DeliveryOptions = {
   /** A repetition changes nothing: an edit, or a platform with idempotency keys. */
   readonly isIdempotent: boolean
+  /** The platform accepts each form of the part once, the marked one too: however often it is sent, at most both arrive. */
+  readonly isOnceEach?: boolean
   /** The beginning of an answer, the progress of its turn, or a note that it still runs. */
   readonly isPreview: boolean
 }
@@ -120,7 +122,7 @@ function markDoubtful(
   options: DeliveryOptions,
   { now, detail }: { now: number; detail: string },
 ): DeliveryRecord {
-  if (!options.isIdempotent && record.isDoubtful)
+  if (!options.isIdempotent && !options.isOnceEach && record.isDoubtful)
     return { ...record, state: 'unknown', error: `unknown: ${detail}, twice` }
   const at = now + pauseAfter(record.tries)
   return scheduleRetry({ ...record, isDoubtful: !options.isIdempotent }, { at, detail })

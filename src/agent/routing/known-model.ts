@@ -38,19 +38,24 @@ export function explainUnknownModel(id: string, sources: Sources): string {
     : `${start}Use talaria, or provider/model of a provider with a key.`
 }
 
-const maxNearest = 3
-
-/** The usable models whose names differ in at most a third of their letters, nearest first. */
-export function listNearestModels(id: string, sources: Sources): readonly string[] {
-  if (id.length > 100) return []
+/** The models that a person can choose: those with names in the settings, and of each provider that has its key. */
+export function listUsableModels(sources: Sources): readonly string[] {
   const { settings = {}, catalog = emptyCatalog } = sources
   const usable = providers.filter((one) => one.id !== 'demo' && !getMissingRequirement(one, sources))
   const named = Object.keys(settings.models ?? {}).filter((name) => resolveRoute(name, sources))
   const listed = usable.flatMap(({ id: name, defaultModel }) =>
     [...(defaultModel ? [defaultModel] : []), ...listModelNames(catalog, name)].map((model) => `${name}/${model}`),
   )
-  const [, asked] = splitModelId(id.toLowerCase())
   return [...new Set([...named, ...listed])]
+}
+
+const maxNearest = 3
+
+/** The usable models whose names differ in at most a third of their letters, nearest first. */
+export function listNearestModels(id: string, sources: Sources): readonly string[] {
+  if (id.length > 100) return []
+  const [, asked] = splitModelId(id.toLowerCase())
+  return listUsableModels(sources)
     .map((name) => ({ name, edits: countEdits(asked, splitModelId(name)[1].toLowerCase()) }))
     .filter(({ name, edits }) => edits <= splitModelId(name)[1].length / 3)
     .toSorted((one, other) => one.edits - other.edits)

@@ -35,11 +35,12 @@ const maxHeaderLines = 7
 
 /**
  * Removes the quoted mail below an answer, and the signature. A mail that is only a quote stays as it is, and so does the
- * mail that somebody passes on (`isAnswer` is false).
+ * mail that somebody passes on (`isAnswer` is false), and a quote between whose lines the person has written.
  */
 export function stripQuotedReply(text: string, isAnswer = true): string {
   const lines = text.replaceAll('\r\n', '\n').split('\n')
-  const end = lines.findIndex((line, n) => (isAnswer && isQuoteStart(lines, n)) || isSignature(lines, n, line))
+  const isCut = (n: number) => isAnswer && isQuoteStart(lines, n) && !isAnsweredBetween(lines, n)
+  const end = lines.findIndex((line, n) => isCut(n) || isSignature(lines, n, line))
   const kept = (end < 0 ? lines : lines.slice(0, end)).join('\n').trim()
   return kept || text.trim()
 }
@@ -47,6 +48,25 @@ export function stripQuotedReply(text: string, isAnswer = true): string {
 /** A signature ends a mail. Below the signature of a person who passes a mail on, that mail follows. */
 const isSignature = (lines: readonly string[], at: number, line: string): boolean =>
   line === '-- ' && !lines.slice(at + 1).some((_, n) => isQuoteStart(lines, at + 1 + n))
+
+/** Programs break a quoted line that is longer, and its rest has no sign. */
+const minBrokenChars = 60
+/** The line above a quote may be two. */
+const maxIntroLines = 3
+
+/** Whether words of the person stand between or below the quoted lines. */
+function isAnsweredBetween(lines: readonly string[], at: number): boolean {
+  const isQuoted = (line: string) => line.startsWith('>')
+  const first = lines.slice(at, at + maxIntroLines + 1).findIndex(isQuoted)
+  if (first < 0) return false
+  const rest = lines.slice(at + first)
+  const end = rest.indexOf('-- ')
+  return (end < 0 ? rest : rest.slice(0, end)).some((line, n, all) => {
+    const before = all[n - 1] ?? ''
+    const isRest = isQuoted(before) && before.length >= minBrokenChars && isQuoted(all[n + 1] ?? '>')
+    return line.trim() !== '' && !isQuoted(line) && !isRest
+  })
+}
 
 function isQuoteStart(lines: readonly string[], at: number): boolean {
   const line = (lines[at] ?? '').trim()
@@ -97,63 +117,124 @@ const named: Readonly<Record<string, string>> = { amp: '&', lt: '<', gt: '>', qu
 /** Elements in which mail programs put the mail that is answered, or the line above it. */
 const quoteMark =
   /\s(?:class|id)\s?=\s?["']?[^"'>]{0,100}\b(?:gmail_quote|gmail_extra|yahoo_quoted|moz-cite-prefix|protonmail_quote|tutanota_quote|zmail_extra|mail_quote|reply-intro)\b|\stype\s?=\s?["']?cite\b/i
+const signatureMark = /\s(?:class|id)\s?=\s?["']?[^"'>]{0,100}\b(?:moz-signature|gmail_signature)\b/i
 /** All that follows is the mail that is answered. */
 const quoteBorder =
   /\sid\s?=\s?["']?(?:divRplyFwdMsg|appendonsend|mail-editor-reference-message-container|OLK_SRC_BODY_SECTION)\b/i
 const voidTags = /^(br|hr|img|input|meta|link|col|wbr)$/
 const maxTagChars = 4_000
 
-/** The readable text of a mail that has no plain part. Without the quoted mail, if it is an answer. */
+/** The readable text of a mail that has no plain part. Without the quoted mail, if it is an answer below none of it. */
 export function textOfHtml(html: string, isAnswer = false): string {
-  const own = isAnswer ? renderHtml(html, true) : ''
-  return own || renderHtml(html, false)
+  const own = renderHtml(html, isAnswer ? 'own' : 'whole')
+  if (own.isAnsweredBetween) return renderHtml(html, 'marked').text
+  return own.text || renderHtml(html, 'whole').text
 }
+
+/** `own`: without quotes and signatures. `marked`: quotes have a sign in front of their lines, as in plain mails. */
+type HtmlMode = 'own' | 'marked' | 'whole'
 
 type HtmlState = {
   out: string
   /** The element whose content is left out. */
-  hidden: { readonly name: string; depth: number } | undefined
+  hidden: { readonly name: string; readonly isGmail: boolean; depth: number } | undefined
+  /** Open quotes within it, and whether one has ended. */
+  hiddenQuotes: number
+  hasQuoteEnded: boolean
+  isAnsweredBetween: boolean
+  /** Where the open quotes begin. Undefined: one that is not marked. */
+  readonly quotes: (number | undefined)[]
   readonly links: { readonly address: string; readonly start: number }[]
 }
 
-function renderHtml(html: string, withoutQuotes: boolean): string {
-  const state: HtmlState = { out: '', hidden: undefined, links: [] }
+function renderHtml(html: string, mode: HtmlMode) {
+  const state: HtmlState = {
+    out: '',
+    hidden: undefined,
+    hiddenQuotes: 0,
+    hasQuoteEnded: false,
+    isAnsweredBetween: false,
+    quotes: [],
+    links: [],
+  }
   let at = 0
   for (const tag of listTags(html)) {
-    if (!state.hidden) state.out += decodeEntities(html.slice(at, tag.from)).replace(/\s+/g, ' ')
+    addText(state, html.slice(at, tag.from))
     at = tag.to
     const source = html.slice(tag.from, Math.min(tag.to, tag.from + maxTagChars))
-    if (withoutQuotes && !state.hidden && quoteBorder.test(source)) {
+    if (mode === 'own' && !state.hidden && quoteBorder.test(source)) {
       at = html.length
       break
     }
     if (state.hidden) skipTag(state, state.hidden, tag)
-    else if (startsHidden(tag, source, withoutQuotes)) state.hidden = { name: tag.name, depth: 1 }
-    else addTag(state, tag, source)
+    else if (startsHidden(tag, source, mode)) hide(state, tag, source)
+    else addTag(state, tag, source, mode)
   }
-  if (!state.hidden) state.out += decodeEntities(html.slice(at)).replace(/\s+/g, ' ')
-  const lines = state.out.split('\n').map((line) => line.replace(/ ?\t[\t ]*/g, '\t').trim())
-  return lines
-    .join('\n')
-    .replace(/\n{3,}/g, '\n\n')
-    .trim()
+  addText(state, html.slice(at))
+  return {
+    text: trimLines(state.out)
+      .replace(/\n{3,}/g, '\n\n')
+      .trim(),
+    isAnsweredBetween: state.isAnsweredBetween,
+  }
 }
+
+/** Gmail keeps answers between quotes within the element of the whole quote. */
+function addText(state: HtmlState, source: string): void {
+  const { hidden, hiddenQuotes, hasQuoteEnded } = state
+  if (hidden && !(hidden.isGmail && hasQuoteEnded && hiddenQuotes === 0)) return
+  const text = decodeEntities(source).replace(/\s+/g, ' ')
+  if (hasQuoteEnded && text.trim() !== '') state.isAnsweredBetween = true
+  if (!hidden) state.out += text
+}
+
+function hide(state: HtmlState, { name }: HtmlTag, source: string): void {
+  state.hidden = { name, isGmail: /\bgmail_quote\b/i.test(source), depth: 1 }
+  state.hiddenQuotes = name === 'blockquote' ? 1 : 0
+}
+
+const trimLines = (text: string): string =>
+  text
+    .split('\n')
+    .map((line) => line.replace(/ ?\t[\t ]*/g, '\t').trim())
+    .join('\n')
 
 type HtmlTag = { readonly from: number; readonly to: number; readonly name: string; readonly isEnd: boolean }
 
-const startsHidden = ({ name, isEnd }: HtmlTag, source: string, withoutQuotes: boolean): boolean =>
-  !isEnd && !voidTags.test(name) && (hiddenTags.test(name) || (withoutQuotes && quoteMark.test(source)))
+const startsHidden = ({ name, isEnd }: HtmlTag, source: string, mode: HtmlMode): boolean =>
+  !isEnd &&
+  !voidTags.test(name) &&
+  (hiddenTags.test(name) || (mode === 'own' && (quoteMark.test(source) || signatureMark.test(source))))
 
 function skipTag(state: HtmlState, hidden: NonNullable<HtmlState['hidden']>, { name, isEnd }: HtmlTag): void {
+  if (name === 'blockquote') state.hiddenQuotes += isEnd ? -1 : 1
+  if (name === 'blockquote' && state.hiddenQuotes === 0) state.hasQuoteEnded = true
   if (name === hidden.name) hidden.depth += isEnd ? -1 : 1
   if (hidden.depth === 0) state.hidden = undefined
 }
 
-function addTag(state: HtmlState, { name, isEnd }: HtmlTag, source: string): void {
+function addTag(state: HtmlState, tag: HtmlTag, source: string, mode: HtmlMode): void {
+  const { name, isEnd } = tag
+  if (mode === 'marked' && name === 'blockquote') return markQuote(state, isEnd, source)
   if (name === 'a' && !isEnd) state.links.push({ address: addressOf(source), start: state.out.length })
   else if (name === 'a') addAddress(state)
   else if (cellTags.test(name) && isEnd) state.out += '\t'
   else if (blockTags.test(name) && (isEnd || name === 'br')) state.out += '\n'
+}
+
+/** Writes a sign before the lines of the outermost quote, which has those in it. */
+function markQuote(state: HtmlState, isEnd: boolean, source: string): void {
+  const { quotes } = state
+  state.out += '\n'
+  if (!isEnd) {
+    const isInner = quotes.some((start) => start !== undefined)
+    quotes.push(isInner || !quoteMark.test(source) ? undefined : state.out.length)
+    return
+  }
+  const start = quotes.pop()
+  if (start === undefined) return
+  const quoted = trimLines(state.out.slice(start)).trim()
+  state.out = `${state.out.slice(0, start)}${quoted.replace(/^/gm, '> ')}\n`
 }
 
 const addressOf = (source: string): string =>

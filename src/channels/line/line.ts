@@ -1,7 +1,7 @@
 /** Implements the channel port for LINE: answers take the reply token of a message first, then the push API. */
 
 import type { MediaReference } from '#agent/core/media/media-reference.ts'
-import type { SendOutcome } from '#agent/core/delivery.ts'
+import type { MessageChunk, SendOutcome } from '#agent/core/delivery.ts'
 import { type JsonObject, parseJson } from '#agent/core/parse-json.ts'
 import { sha256Hex } from '#durable/platform/hash.ts'
 import type {
@@ -59,7 +59,7 @@ export const line: Channel = {
   capabilities: {
     buttons: { maxRows: 13, maxPerRow: 1, maxLabelChars: 20, maxDataBytes: 300 },
     typing: { durationMs: loadingSeconds * 1_000 },
-    // Replies have no key: a token that was used is refused, whoever used it.
+    // Replies have no key: a token that was used is refused, whichever attempt used it.
     idempotencyKeys: 'without-reply-handle',
   },
   textLimit,
@@ -90,16 +90,15 @@ export const line: Channel = {
 }
 
 async function send(connection: ChannelConnection, message: OutboundMessage, key: string): Promise<SendOutcome> {
-  const { address, replyHandle } = message
-  const messages = [renderMessage(message)]
+  const { address, replyHandle, chunk, repeated = chunk } = message
   if (replyHandle) {
-    const body = { replyToken: replyHandle.token, messages }
+    const body = { replyToken: replyHandle.token, messages: [renderChunk(chunk)] }
     const replied = getOutcome(await callLine(connection, { method: 'POST', path: 'message/reply', body }))
-    // An earlier part of the answer used the token.
+    // An earlier part of the answer used the token, or an attempt whose outcome is not known.
     if (replied.kind !== 'gone') return replied
   }
   const headers = { 'x-line-retry-key': await retryKeyOf(key) }
-  const body = { to: address.chat, messages }
+  const body = { to: address.chat, messages: [renderChunk(repeated)] }
   const pushed = await callLine(connection, { method: 'POST', path: 'message/push', body, headers })
   // The message was accepted under this key before.
   return pushed.kind === 'failed' && pushed.status === 409 ? { kind: 'sent' } : getOutcome(pushed)
@@ -114,7 +113,7 @@ async function retryKeyOf(key: string): Promise<string> {
   return [hash.slice(0, 8), hash.slice(8, 12), hash.slice(12, 16), hash.slice(16, 20), hash.slice(20)].join('-')
 }
 
-function renderMessage({ chunk }: OutboundMessage): object {
+function renderChunk(chunk: MessageChunk): object {
   const buttons = chunk.buttons?.flat() ?? []
   const items = buttons.map(({ label, data }) => ({
     type: 'action',

@@ -1,5 +1,6 @@
 /** Builds the package of an app for Teams: a zip file with its manifest and two icons. */
 
+import { commandTable } from '#agent/policy/slash-command/command-table.ts'
 import { crc32 } from '#agent/core/crc32.ts'
 import { concatBytes } from '../hmac.ts'
 
@@ -18,7 +19,15 @@ export async function buildTeamsPackage({ botId, name, origin }: AppManifest): P
     description: { short: 'An AI agent.', full: 'An AI agent that answers in chats and channels.' },
     icons: { color: 'color.png', outline: 'outline.png' },
     accentColor: '#1F6FEB',
-    bots: [{ botId, scopes, isNotificationOnly: false, supportsFiles: true }],
+    bots: [
+      {
+        botId,
+        scopes,
+        isNotificationOnly: false,
+        supportsFiles: true,
+        commandLists: [{ scopes, commands: listMenu() }],
+      },
+    ],
     validDomains: [new URL(origin).host],
   }
   return zip([
@@ -29,6 +38,14 @@ export async function buildTeamsPackage({ botId, name, origin }: AppManifest): P
 }
 
 type Colour = readonly [number, number, number, number]
+
+/** Teams shows at most ten commands. */
+const shownCommands = new Set(['help', 'new', 'stop', 'status', 'model', 'sessions', 'retry', 'undo', 'usage', 'goal'])
+
+const listMenu = () =>
+  commandTable
+    .filter(({ name }) => shownCommands.has(name))
+    .map(({ name, description }) => ({ title: `/${name}`, description: description.slice(0, 128) }))
 
 /** Draws a frame on a background as a PNG of 8-bit RGBA. */
 async function drawSquare(size: number, background: Colour, frame: Colour): Promise<Uint8Array> {

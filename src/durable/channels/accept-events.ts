@@ -268,7 +268,9 @@ async function acceptPress(context: AcceptContext, connection: LoadedConnection,
   const origin = getOrigin(connection, event, ownerOfButton(event.data) ?? person)
   const session = sessionStub(env, tenantId, await getSessionId(origin, settings))
   const answer = await session.pending.press(authority, event.data)
-  const result = answer ?? { toast: 'Expired: there is no such session any more.' }
+  const { command, ...result } = answer ?? { toast: 'Expired: there is no such session any more.', command: undefined }
+  if (command !== undefined)
+    await acceptText(context, connection, { event: { ...event, kind: 'command', text: command }, first: 'accept' })
   if (context.settle) return context.settle(result)
   const shown = showPressAnswer(connection, event, result)
   runInBackground(

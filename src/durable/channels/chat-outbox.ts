@@ -4,7 +4,7 @@
  */
 
 import { hasScope } from '#agent/core/permission/authority.ts'
-import type { ChatAuthor, ChatOrigin, ReplyHandle, SendOutcome } from '#agent/core/delivery.ts'
+import type { ChatAuthor, ChatOrigin, PersonChoices, ReplyHandle, SendOutcome } from '#agent/core/delivery.ts'
 import type { SessionEvent } from '#agent/core/event.ts'
 import type { MessageSource } from '#agent/core/message.ts'
 import { isSuspended, type Stage } from '#agent/core/turn.ts'
@@ -12,7 +12,7 @@ import { commandPrefixOf } from '#channels/command-prefix.ts'
 import { isSilent } from '#agent/schedule/job/answer.ts'
 import * as policy from '#agent/policy/delivery-attempt.ts'
 import { findAttachmentPaths, withoutMediaTags } from '#agent/public-api/answer-attachments.ts'
-import { maskPendingRequest, renderPendingRequest } from './pending-request-message.ts'
+import { maskPendingRequest, renderPendingRequest, renderPicks } from './pending-request-message.ts'
 import { loadConnection, type LoadedConnection } from '#durable/tenant/channels/connection.ts'
 import { Presence } from './presence.ts'
 import { Outbox, type OutboxRow } from './outbox.ts'
@@ -28,6 +28,8 @@ type NoticeOptions = {
   readonly format?: 'plain' | 'markdown'
   /** Of the message that the notice answers. */
   readonly replyHandle?: ReplyHandle | undefined
+  /** Commands as buttons, for the person who asked. */
+  readonly picks?: PersonChoices
 }
 
 const noText = { text: '', spans: [] } as const
@@ -142,10 +144,14 @@ export class ChatOutbox {
   }
 
   /** Sends a text of the system itself, such as an error notice. */
-  sendNotice(text: string, run = '', { format = 'plain', replyHandle }: NoticeOptions = {}): void {
+  sendNotice(text: string, run = '', { format = 'plain', replyHandle, picks }: NoticeOptions = {}): void {
     if (!this.#chat || !text.trim()) return
-    const row = { run, kind: 'notice', deliveryState: policy.createDelivery(clock.now()), chunk: noText } as const
-    this.outbox.add({ ...row, source: { text, format }, ...(replyHandle && { replyHandle }) })
+    const row = { run, kind: 'notice', deliveryState: policy.createDelivery(clock.now()) } as const
+    this.outbox.add({
+      ...row,
+      ...(picks ? renderPicks(text, picks) : { chunk: noText, source: { text, format } }),
+      ...(replyHandle && { replyHandle }),
+    })
     this.#startSending()
   }
 

@@ -62,8 +62,13 @@ export class ConnectionDO extends DurableObject<Env> {
 
   // --- the object of a telephone call
 
-  async orderCall(call: CallIdentity & { readonly owner: ReceiverOwner }, order: CallOrder): Promise<void> {
-    await this.#logged(async () => (await this.#loadCall()).order(call, order))
+  async orderCall(call: CallIdentity & { readonly owner: ReceiverOwner }, order: CallOrder): Promise<boolean> {
+    return this.#logged(async () => (await this.#loadCall()).order(call, order))
+  }
+
+  /** The order of a call that has no id yet. */
+  async waitingOrder(isTaken: boolean): Promise<CallOrder | undefined> {
+    return this.#logged(async () => (await this.#loadCall()).waitingOrder(isTaken))
   }
 
   override async fetch(request: Request): Promise<Response> {

@@ -33,7 +33,10 @@ export type OutboxRow = {
   readonly edits?: number
   /** For a notice: the number of expired replies that it stands for. */
   readonly missed?: number
-  /** The pending request (its id without the session's prefix), and the person who may answer besides admins. */
+  /**
+   * The pending request (its id without the session's prefix), and the person who may answer besides admins. An empty
+   * request: the choices are commands, for this person alone.
+   */
   readonly asks?: { readonly request: string; readonly person?: string; readonly choices: readonly string[] }
 }
 

@@ -1,7 +1,7 @@
 /** Renders a pending request as a message with buttons, and parses the data of a pressed button. */
 
 import { describeRule, listApprovalChoices } from '#agent/core/permission/approval.ts'
-import type { Button, MessageChunk } from '#agent/core/delivery.ts'
+import type { Button, MessageChunk, PersonChoices } from '#agent/core/delivery.ts'
 import { maskSecrets } from '#agent/core/secrets/mask-secrets.ts'
 import type { PersonRequest } from '#agent/core/pending-request.ts'
 
@@ -51,6 +51,13 @@ export function renderPendingRequest(
     buttons: choices.map((choice, n) => [buttonOf(labels[choice], n)]),
   }
 }
+
+/** Commands as buttons. No request waits for the press, so that none is named. */
+export const renderPicks = (text: string, { of, person }: PersonChoices) => ({
+  chunk: { text: '', spans: [], buttons: of.map(({ label }, n) => [buttonOf(label, n)]) },
+  source: { text: `${text}\n\nPress a button, or write the command.`, format: 'plain' as const },
+  asks: { request: '', person, choices: of.map(({ command }) => command) },
+})
 
 const buttonOf = (label: string, n: number): Button => ({ label, data: `${n}` })
 

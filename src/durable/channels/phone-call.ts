@@ -15,7 +15,7 @@ import { describeContent } from '#channels/text/describe-forward.ts'
 import { readEventData } from '#durable/platform/byte-stream.ts'
 import { clock } from '#durable/platform/clock.ts'
 import { newRunId } from '#durable/platform/ids.ts'
-import { sessionStub, tenantStub } from '#durable/platform/addresses.ts'
+import { callStub, sessionStub, tenantStub, waitingName } from '#durable/platform/addresses.ts'
 import type { LoadedConnection } from '#durable/tenant/channels/connection.ts'
 import { hashParts } from '#durable/tenant/jobs/chat-session.ts'
 import { acceptReceived } from './accept-request.ts'
@@ -39,6 +39,8 @@ export type CallOrder = {
   readonly authority: Authority
   readonly brief: string
   readonly opening: string
+  /** The call has no id yet. Without one, nobody knows whether it rang. */
+  readonly isUncertain?: true
 }
 
 type OrderState = CallOrder & {
@@ -88,11 +90,36 @@ export class PhoneCall {
   }
 
   /** The agent calls. The report comes also when nobody answers. */
-  async order(call: Call, order: CallOrder): Promise<void> {
+  async order(call: Call, order: CallOrder): Promise<boolean> {
+    // The person has answered already, and the order was found; or another call to this number is being placed.
+    if (this.#stored?.order) return false
     this.#store({ ...(this.#stored ?? { count: 0 }), ...call, order: { ...order, said: [] } })
     await this.#ctx.storage.setAlarm(clock.now() + answerMs)
     // They may have answered at once.
     if (this.#openSockets().length) this.#open()
+    return true
+  }
+
+  /** `isTaken`: the call has its id, or failed. */
+  async waitingOrder(isTaken: boolean): Promise<CallOrder | undefined> {
+    const order = this.#stored?.order
+    if (isTaken) {
+      this.#stored = undefined
+      await this.#ctx.storage.deleteAlarm()
+      await this.#ctx.storage.deleteAll()
+    }
+    return order
+  }
+
+  /** An object that died between placing the call and naming its order has left the order here. */
+  async #findOrder({ owner, callSid, from, order, count }: StoredCall): Promise<void> {
+    if (order || count > 0) return
+    const waiting = callStub(this.#env, owner.tenantId, { id: owner.id, callSid: waitingName(from) })
+    const found = await waiting?.waitingOrder(false)
+    if (!found || this.#stored?.callSid !== callSid) return
+    const { sessionId, authority, brief, opening } = found
+    this.#update({ order: this.#stored.order ?? { sessionId, authority, brief, opening, said: [] } })
+    await waiting?.waitingOrder(true)
   }
 
   /** A new socket of the same call takes the place of the one before. */
@@ -150,6 +177,7 @@ export class PhoneCall {
     switch (frame.kind) {
       case 'setup':
         if (frame.callSid !== call.callSid || frame.person !== call.from) return closeQuietly(socket, 1008)
+        await this.#findOrder(call)
         this.#open()
         return this.#resume()
       case 'prompt':
@@ -341,7 +369,7 @@ export class PhoneCall {
   }
 
   /** Tells the session that ordered the call how it went. */
-  async #report({ said, sessionId, authority, isOpened, brief }: OrderState): Promise<void> {
+  async #report({ said, sessionId, authority, isOpened, brief, isUncertain }: OrderState): Promise<void> {
     const { from, callSid } = this.#stored ?? this.#missing()
     const target = await this.#target()
     const lines: string[] = []
@@ -350,7 +378,8 @@ export class PhoneCall {
         target && runId ? await this.#session(target.sessionId).runs.wait(this.#authority(), runId) : undefined
       lines.push(`They: ${text}`, ...(run?.output ? [`You: ${run.output}`] : []))
     }
-    const end = lines.length > 0 ? lines.join('\n') : isOpened ? 'They said nothing.' : 'Nobody answered.'
+    const unanswered = isUncertain ? 'It was interrupted, and nobody answered.' : 'Nobody answered.'
+    const end = lines.length > 0 ? lines.join('\n') : isOpened ? 'They said nothing.' : unanswered
     const text = `Your call to ${from} has ended. ${describeContent('Its task', brief)}\n\n${end}`
     const message = { key: `call:${callSid}`, source: 'process', text, startsTurn: true, marks: allMarks } as const
     await this.#session(sessionId).injected.submit(authority, message)

@@ -195,12 +195,16 @@ export class RowSender {
     const editedMessageId = this.#editedMessageId(row)
     const plain: MessageChunk = deliveryState.isPlain ? { ...content.chunk, spans: [] } : content.chunk
     const chunk = withRowNumber(plain, row.id, origin.person)
+    const marked = isMarked ? withPrefix(chunk, policy.duplicateMark) : chunk
+    const valid = replyHandle && replyHandle.expiresAt > clock.now() ? replyHandle : undefined
+    // A handle that can still be used was not used: nothing has arrived.
+    const isOnce = valid && connection.channel.capabilities.idempotencyKeys === 'without-reply-handle'
     return {
       address: origin,
       ...content,
-      chunk: isMarked ? withPrefix(chunk, policy.duplicateMark) : chunk,
+      ...(isOnce ? { chunk, repeated: marked } : { chunk: marked }),
       ...(editedMessageId !== undefined ? { editedMessageId } : replyTo !== undefined && { replyToMessageId: replyTo }),
-      ...(replyHandle && replyHandle.expiresAt > clock.now() && { replyHandle }),
+      ...(valid && { replyHandle: valid }),
     }
   }
 
@@ -286,6 +290,7 @@ export class RowSender {
     const hasKey = keys === true || (keys === 'without-reply-handle' && !row.replyHandle)
     return {
       isIdempotent: hasKey || this.#editedMessageId(row) !== undefined,
+      isOnceEach: keys === 'without-reply-handle',
       isPreview: row.kind === 'preview',
     }
   }

@@ -43,6 +43,9 @@ export const callStub = (
   { id, callSid }: { readonly id: string; readonly callSid: string },
 ) => CONNECTION?.getByName(`${rootOf(tenantId)}/p/${id}/${encodeURIComponent(callSid)}`)
 
+/** In place of its id: a call that is being placed, and has none yet. */
+export const waitingName = (number: string): string => `to:${number}`
+
 export const isGatewayBots = (name: string | undefined): boolean => name?.split('/')[2] === 'b'
 export const isCall = (name: string | undefined): boolean => name?.split('/')[2] === 'p'
 

@@ -34,6 +34,7 @@ export type FailpointName =
   | 'hook-stored'
   | 'hook-claimed'
   | 'hook-sent'
+  | 'call-placed'
 
 type FailpointAction = { readonly do: string; readonly at: number }
 

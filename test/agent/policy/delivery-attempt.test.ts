@@ -134,6 +134,13 @@ describe('an attempt with an unknown result', () => {
     expect(isOpen(lose(startSending(again), idempotent))).toBe(true)
   })
 
+  it('is repeated as often as needed where the platform accepts each form once', () => {
+    const once: DeliveryOptions = { ...plain, isOnceEach: true }
+    const third = interrupt(startSending(interrupt(out(), once, began)), once, began)
+    expect(third).toMatchObject({ state: 'prepared', isDoubtful: true, tries: 2 })
+    expect(interrupt(startSending(interrupt(out(), plain, began)), plain, began).state).toBe('unknown')
+  })
+
   it('is not repeated while the platform cannot be reached', () => {
     let record = interrupt(out(), plain, began)
     for (let n = 0; n < 5; n++) record = afterFailedProbe(record, lost, plain, record.due)

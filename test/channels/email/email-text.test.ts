@@ -59,6 +59,22 @@ describe('the quoted mail below an answer', () => {
     ['Turkish', 'Agent <a@bar.test>, 1 Eyl 2026 Sal, 09:00 tarihinde şunu yazdı:'],
     ['Finnish', 'ti 1. syysk. 2026 klo 9.00 Agent (a@bar.test) kirjoitti:'],
     ['Ukrainian', 'вт, 1 вер. 2026 р. о 09:00 Agent <a@bar.test> пише:'],
+    ['French', 'Le mar. 1 sept. 2026 à 09:00, Agent <a@bar.test> a écrit :'],
+    ['Spanish', 'El mar, 1 sept 2026 a las 9:00, Agent (<a@bar.test>) escribió:'],
+    ['Italian', 'Il giorno mar 1 set 2026 alle ore 09:00 Agent <a@bar.test> ha scritto:'],
+    ['Dutch', 'Op di 1 sep 2026 om 09:00 schreef Agent <a@bar.test>:'],
+    ['Polish', 'wt., 1 wrz 2026 o 09:00 Agent <a@bar.test> napisał(a):'],
+    ['Swedish', 'Den tis 1 sep. 2026 kl 09:00 skrev Agent <a@bar.test>:'],
+    ['Danish', 'Den tirs. 1. sep. 2026 kl. 09.00 skrev Agent <a@bar.test>:'],
+    ['Hungarian', 'Agent <a@bar.test> ezt írta (időpont: 2026. szept. 1., K, 9:00):'],
+    ['Greek', 'Στις Τρί 1 Σεπ 2026 στις 9:00 π.μ., ο χρήστης Agent <a@bar.test> έγραψε:'],
+    ['Romanian', 'În mar., 1 sept. 2026 la 09:00, Agent <a@bar.test> a scris:'],
+    ['Vietnamese', 'Vào Th 3, 1 thg 9, 2026 vào lúc 09:00 Agent <a@bar.test> đã viết:'],
+    ['Indonesian', 'Pada Sel, 1 Sep 2026 pukul 09.00 Agent <a@bar.test> menulis:'],
+    ['Thai', 'เมื่อ อ. 1 ก.ย. 2026 เวลา 09:00 Agent <a@bar.test> เขียนว่า:'],
+    ['Hebrew', '‏בתאריך יום ג׳, 1 בספט׳ 2026 ב-9:00 מאת ‪Agent <a@bar.test>:'],
+    ['Hindi', 'मंगल, 1 सित॰ 2026 को 9:00 पर Agent <a@bar.test> ने लिखा:'],
+    ['Persian with its digits', 'در تاریخ سه‌شنبه ۱ سپتامبر ۲۰۲۶،‏ ۹:۰۰ Agent نوشت:'],
     ['Arabic', 'في الثلاثاء، ١ سبتمبر ٢٠٢٦ ٩:٠٠ ص Agent <a@bar.test> كتب:'],
     ['broken into two lines', 'Em ter., 1 de set. de 2026 às 09:00, Agent\n<a@bar.test> escreveu:'],
   ])('is removed: %s', async (_name, line) => {
@@ -86,6 +102,51 @@ describe('the quoted mail below an answer', () => {
     ['quoted lines between answers', '> one?\nYes.\n> two?\nNo.'],
   ])('is not: %s', async (_name, body) => {
     expect(await mail(body, answers)).toBe(body)
+  })
+
+  const intro = 'On Tue, Sep 1, 2026 at 9:00 AM Agent <a@bar.test> wrote:'
+  const long = '> a quoted line that is so long that a program has broken it'
+  it.each([
+    ['between its lines', `See below.\n\n${intro}\n> one?\nYes.\n> two?\nNo.`],
+    ['with empty lines', `See below.\n\n${intro}\n\n> one?\n\nYes.\n\n> two?\n> more`],
+    ['below it', `Hello,\n\n${intro}\n> OLD TEXT\n\nThat is right.`],
+    ['below Portuguese', `Olá,\n\nEm ter., 1 de set. de 2026 às 09:00, Agent\n<a@bar.test> escreveu:\n> OLD\n\nSim.`],
+  ])('stays where the person has answered %s', async (_name, body) => {
+    expect(await mail(body, answers)).toBe(body)
+  })
+
+  it.each([
+    ['a signature', `Yes.\n\n${intro}\n> OLD TEXT\n\n-- \nAl\nPhone 1`],
+    ['the rest of a line that was broken', `Yes.\n\n${intro}\n${long}\nrest\n> OLD TEXT`],
+    ['the rest of its last line', `Yes.\n\n${intro}\n> OLD TEXT\n${long}\nrest`],
+  ])('is removed where nothing follows but %s', async (_name, body) => {
+    expect(await mail(body, answers)).toBe('Yes.')
+  })
+
+  it.each([
+    [
+      'Thunderbird',
+      '<div class="moz-cite-prefix">Am 01.09.26 schrieb Agent:</div><blockquote type="cite"><p>one?</p></blockquote><p>Yes.</p><blockquote type="cite">two?<blockquote type="cite">old</blockquote></blockquote><p>No.</p>',
+      'Am 01.09.26 schrieb Agent:\n\n> one?\nYes.\n\n> two?\n> old\nNo.',
+    ],
+    [
+      'Gmail',
+      '<div>Below.</div><div class="gmail_quote"><div class="gmail_attr">On 1 Sep Agent wrote:<br></div><blockquote class="gmail_quote">one?</blockquote><div>Yes.</div><blockquote class="gmail_quote">two?</blockquote></div>',
+      'Below.\nOn 1 Sep Agent wrote:\n\n> one?\nYes.\n\n> two?',
+    ],
+    [
+      'Apple',
+      '<div>Hi,</div><blockquote type="cite"><div>one?</div></blockquote><div>Yes.</div>',
+      'Hi,\n\n> one?\nYes.',
+    ],
+  ])('stays marked in HTML of %s where the person has answered between', async (_name, html, expected) => {
+    expect(await mail(html, answers, 'text/html')).toBe(expected)
+  })
+
+  it('is removed from HTML where only a signature follows', async () => {
+    const signature = '<pre class="moz-signature" cols="72">-- \nAl</pre>'
+    const quote = '<blockquote type="cite"><p>OLD TEXT</p><blockquote>older</blockquote>end</blockquote>'
+    expect(await mail(`<p>Yes.</p>${quote}${signature}`, answers, 'text/html')).toBe('Yes.')
   })
 
   it('stays when there is nothing else', () => {

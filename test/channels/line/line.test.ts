@@ -42,6 +42,24 @@ describe('answers', () => {
     expect(line.capabilities.idempotencyKeys).toBe('without-reply-handle')
   })
 
+  it('marks a repetition only where the token was used', async () => {
+    const { api, connection } = createChat()
+    const chunk = { text: 'once', spans: [] }
+    const repeat = (token: string) =>
+      line.send(
+        connection,
+        {
+          address: { chat: linePerson },
+          chunk,
+          repeated: { text: `again: ${token}`, spans: [] },
+          replyHandle: { token, expiresAt: Number.MAX_SAFE_INTEGER },
+        },
+        `key of ${token}`,
+      )
+    for (const token of ['reply-1', 'reply-1', 'reply-2']) expect((await repeat(token)).kind).toBe('sent')
+    expect(api.texts).toEqual(['once', 'again: reply-1', 'once'])
+  })
+
   it('says that a plan is used up, and tries no more', async () => {
     const { api, send } = createChat()
     api.overrideNext(() => Response.json({ message: 'You have reached your monthly limit.' }, { status: 429 }))

@@ -5,6 +5,7 @@ import { replaceClock } from '#durable/platform/clock.ts'
 import { createSkippingClock } from '../../support/clock.ts'
 import { opusBytes } from '../../backends/media/fixtures.ts'
 import {
+  anna,
   bert,
   type ChatFixture,
   createChat,
@@ -46,6 +47,86 @@ describe('/platform', () => {
     const { id } = await newSession()
     const { body } = await call<Run>('POST', `/api/sessions/${id}/chat`, { body: { input: '/platform' } })
     expect(body.output).toContain('has a meaning in the chats of a channel alone')
+  })
+})
+
+describe('choices as buttons', () => {
+  let pressed = 0
+  const press = (chat: ChatFixture, data: string, from: object = anna, id = 11) =>
+    postUpdate(
+      chat,
+      createUpdate({
+        callback_query: {
+          id: `c${++pressed}`,
+          from,
+          message: { message_id: 101, date: 1, chat: { id, type: 'private' } },
+          data,
+        },
+      }),
+    )
+  const lastButtons = (chat: ChatFixture) =>
+    chat.api.callsOf('sendMessage').at(-1)?.body.reply_markup?.inline_keyboard.flat() ?? []
+  const labelsOf = (chat: ChatFixture) => lastButtons(chat).map(({ text }) => text)
+  const dataOf = (chat: ChatFixture, label: string) =>
+    lastButtons(chat).find(({ text }) => text === label)?.callback_data ?? ''
+  const open = async (chat: ChatFixture, command: string, ...labels: readonly string[]) => {
+    await receiveMessage(chat, command, { message_id: 1_000 + pressed })
+    await until(() => labels.every((label) => labelsOf(chat).includes(label)))
+  }
+
+  it.each([
+    ['/busy', 'queue', 'While a turn runs: queue.'],
+    ['/footer', 'on', 'Footer: on.'],
+    ['/verbose', 'all', 'Progress: all.'],
+    ['/reasoning', 'high', 'The reasoning effort is now high.'],
+  ])('%s shows its values, and a press chooses one', async (command, label, answer) => {
+    const { chat } = await newChat([], { admins: ['11'] })
+    await open(chat, command, label)
+    await press(chat, dataOf(chat, label))
+    await chat.api.waitForText(answer)
+    await chat.api.waitForText(`→ ${command} ${label}`)
+    expect(labelsOf(chat)).not.toContain(label)
+  })
+
+  it('/model shows the usable models in pages', async () => {
+    const { chat, key } = await newChat([], { admins: ['11'] })
+    const [provider = ''] = chat.scripted.id.split('/')
+    const models = Object.fromEntries(
+      Array.from({ length: 12 }, (_, n) => [`${provider}/own-${n}`, { context_window: 100_000 }]),
+    )
+    expect((await call('PATCH', '/api/settings', { key, body: { models } })).status).toBe(200)
+    await open(chat, '/model', 'default', 'More »')
+    expect(labelsOf(chat)).toHaveLength(9)
+    const first = labelsOf(chat)
+    await press(chat, dataOf(chat, 'More »'))
+    await until(() => labelsOf(chat).includes('« Back'))
+    expect(labelsOf(chat).filter((label) => first.includes(label) && label !== 'More »')).toEqual([])
+    await press(chat, dataOf(chat, '« Back'))
+    await until(() => labelsOf(chat).includes('default'))
+    await press(chat, dataOf(chat, 'default'))
+    await chat.api.waitForText('The model is now')
+  })
+
+  it('/sessions shows the earlier conversations', async () => {
+    const { chat } = await newChat([says('One.')])
+    await receiveMessage(chat, 'Hello')
+    await chat.api.waitForText('One.')
+    await receiveMessage(chat, '/title Tea')
+    await receiveMessage(chat, '/new')
+    await open(chat, '/sessions', '1. Tea')
+    await press(chat, dataOf(chat, '1. Tea'))
+    await chat.api.waitForText('You are back in the conversation: Tea.')
+    expect(chat.scripted.requests).toHaveLength(1)
+  })
+
+  it('only the person who asked may choose, and a press has the rights of that person', async () => {
+    const { chat } = await newChat([], { allow_users: ['11', '12'] })
+    await open(chat, '/busy', 'queue')
+    const data = dataOf(chat, 'queue')
+    await press(chat, data, bert)
+    await until(() => chat.api.callsOf('answerCallbackQuery').some(({ body }) => /Only who asked/.test(`${body.text}`)))
+    await receiveMessage(chat, '/busy', ofBert)
+    expect(chat.api.messageTexts.filter((text) => text.includes('While a turn runs: queue'))).toEqual([])
   })
 })
 

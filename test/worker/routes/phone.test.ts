@@ -9,9 +9,11 @@ import { computeHmac } from '#channels/hmac.ts'
 import { createChat, receiveMessage } from '../../support/chat.ts'
 import { calls, Gate, model, type Reply, says, until } from '../../support/scripted-model.ts'
 import { createTwilioApi, signTwilioForm } from '../../support/twilio-api.ts'
+import { cameTo, disarm, hangAt, watchFailpoints } from '../../durable/chaos/passing.ts'
 import { applyMigrations, bindings, call, newTenant, request } from '../client.ts'
 
 beforeAll(applyMigrations)
+watchFailpoints()
 
 const caller = '+15550002222'
 
@@ -243,6 +245,41 @@ describe('a call that the agent makes', () => {
     await runDurableObjectAlarm(callOf(phone, placedSid(phone)))
     await until(() => ordering.requests.length === 3)
     expect(JSON.stringify(ordering.requests[2]?.messages)).toContain('Nobody answered.')
+  })
+
+  it('keeps its brief when the object dies between the call and its order, and says it once', async () => {
+    const phone = await createPhone([says('Is there tea?')])
+    hangAt('call-placed')
+    void orderCall(phone, order, { mode: 'off' })
+    await cameTo('call-placed')
+    disarm()
+    const talk = await phone.dial(placedSid(phone), { Direction: 'outbound-api', From: '+15550001111', To: caller })
+    await until(() => talk.spoken().includes('Hello, it is me.'))
+    talk.say('Who is it?')
+    await until(() => talk.spoken().includes('Is there tea?'))
+    expect(JSON.stringify(phone.scripted.requests[0]?.messages)).toContain('Your task: Ask whether tea is left.')
+    expect(talk.spoken().split('Hello, it is me.')).toHaveLength(2)
+    const waiting = callOf(phone, encodeURIComponent(`to:${caller}`))
+    expect(await waiting.waitingOrder(false)).toBeUndefined()
+  })
+
+  it('is ordered by a person in a chat only where that person is an admin', async () => {
+    const phone = await createPhone([])
+    const { key } = phone
+    await call('PATCH', '/api/settings', {
+      key,
+      body: { plugins: { enabled: ['send_message'] }, approvals: { mode: 'off' } },
+    })
+    const ordering = calls({ name: 'place_call', input: order })
+    const chat = await createChat([ordering, says('No.'), ordering, says('Calling.')], { admins: ['11'] }, key)
+    const bert = { id: 12, is_bot: false, first_name: 'Bert' }
+    await receiveMessage(chat, 'Call', { from: bert, chat: { id: 12, type: 'private' } })
+    await chat.api.waitForText('No.')
+    expect(JSON.stringify(chat.scripted.requests[1]?.messages)).toContain('Only an admin of this channel')
+    expect(placedIn(phone)).toHaveLength(0)
+    await receiveMessage(chat, 'Call')
+    await chat.api.waitForText('Calling.')
+    expect(placedIn(phone)).toHaveLength(1)
   })
 
   it('is made only after an approval, and only to listed numbers that the carrier accepts', async () => {

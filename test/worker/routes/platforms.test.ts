@@ -481,7 +481,13 @@ describe('further platforms', () => {
     expect(JSON.stringify(await (await press('3')).json())).toContain('Expired')
     const manifest = await request('GET', `/api/channels/${id}/manifest`, { key })
     const stored = await manifest.text()
-    for (const part of [`"botId": "${secrets.app_id}"`, 'manifest.json', 'color.png', 'outline.png'])
+    for (const part of [
+      `"botId": "${secrets.app_id}"`,
+      'manifest.json',
+      'color.png',
+      'outline.png',
+      '"title": "/status"',
+    ])
       expect(stored).toContain(part)
   })
 

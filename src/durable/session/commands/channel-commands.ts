@@ -10,7 +10,7 @@ import { keepSocket } from '#durable/channels/keep-socket.ts'
 import { clock } from '#durable/platform/clock.ts'
 import { forgetConnection, loadConnection } from '#durable/tenant/channels/connection.ts'
 import type { Session } from '../session.ts'
-import { type CommandHandler, reply, usageReply } from './command.ts'
+import { type CommandHandler, reply, replyWithPicks, usageReply } from './command.ts'
 
 const removed = reply('The channel of this chat was removed.')
 
@@ -71,7 +71,7 @@ const described: Readonly<Record<VoiceMode, string>> = {
 export const voiceCommand: CommandHandler = async (session, { text }) => {
   await session.ensureTenant()
   const word = text.toLowerCase()
-  if (!word) return reply(describeMode(session.meta.voice ?? 'off'))
+  if (!word) return replyWithPicks(describeMode(session.meta.voice ?? 'off'), 'voice', voiceModes)
   const mode = voiceModes.find((known) => known === word)
   if (!mode) return usageReply('voice')
   const obstacle = mode === 'off' ? undefined : await findObstacle(session)

@@ -1,5 +1,6 @@
 /** Defines how the commands of a conversation are called, and how they answer. */
 
+import type { CommandChoice } from '#agent/core/delivery.ts'
 import type { Authority, Scope } from '#agent/core/permission/authority.ts'
 import type { OpeningMessage } from '#agent/core/message.ts'
 import type { OwnedOptions } from '#agent/core/turn-options.ts'
@@ -30,6 +31,8 @@ export type CommandReply =
       readonly text: string
       /** A file of the workspace. A chat gets it after the text. */
       readonly file?: string
+      /** Commands that a chat offers as buttons. */
+      readonly picks?: readonly CommandChoice[]
     }
   /** Submits this text as the message instead of the command. `mode`: how it takes effect while a turn runs. */
   | { readonly kind: 'message'; readonly text: string; readonly mode?: BusyMode }
@@ -58,6 +61,26 @@ export type CommandFallback = {
 }
 
 export const reply = (text: string): CommandReply => ({ kind: 'text', text })
+
+/** Answers with a text, and in a chat with a button for each value of the command. */
+export const replyWithPicks = (text: string, name: CommandName, values: readonly string[]): CommandReply => ({
+  kind: 'text',
+  text,
+  picks: values.map((value) => ({ label: value, command: `/${name} ${value}` })),
+})
+
+const picksPerPage = 8
+
+/** A page of long lists. `page` counts from 1; `command` shows another page with its number behind it. */
+export function pageOf(picks: readonly CommandChoice[], page: number, command: string): readonly CommandChoice[] {
+  const from = (Math.max(1, page) - 1) * picksPerPage
+  const turn = (to: number, label: string) => ({ label, command: `${command} ${to}` })
+  return [
+    ...picks.slice(from, from + picksPerPage),
+    ...(from > 0 ? [turn(page - 1, '« Back')] : []),
+    ...(picks.length > from + picksPerPage ? [turn(page + 1, 'More »')] : []),
+  ]
+}
 
 /** Says how a command is used, after a wrong argument. */
 export function usageReply(name: CommandName): CommandReply {

@@ -1,6 +1,6 @@
 /** `/status`, `/usage`, `/model` and `/start`: tell about the session, and choose its model. */
 
-import { isKnownModel, listNearestModels } from '#agent/routing/known-model.ts'
+import { isKnownModel, listNearestModels, listUsableModels } from '#agent/routing/known-model.ts'
 import { resolveModelId, type Sources } from '#agent/routing/route.ts'
 import type { Authority } from '#agent/core/permission/authority.ts'
 import { combineAuthorities } from '#agent/core/permission/contribution.ts'
@@ -16,7 +16,7 @@ import { runView } from '../views/api-views.ts'
 import { getStatus } from '#durable/turn/pending-requests.ts'
 import type { Session } from '../session.ts'
 import { describeTurns, describeUsage } from './describe.ts'
-import { reply, type CommandHandler } from './command.ts'
+import { type CommandHandler, type CommandReply, pageOf, reply } from './command.ts'
 
 /** Messengers send it when a person opens the chat. */
 export const startCommand: CommandHandler = () => reply('')
@@ -62,12 +62,20 @@ export const usageCommand: CommandHandler = ({ meta, store }) => {
 
 export const modelCommand: CommandHandler = async (session, { words: [name, ...more] }) => {
   await session.ensureTenant()
-  if (name === undefined) return reply(`The model is ${currentModel(session)}.`)
+  if (name === undefined || (name === 'page' && more.length === 1)) return showModels(session, Number(more[0] ?? 1))
   if (more.length) return reply(unknownModel(session, [name, ...more].join(' ')))
   if (name !== 'default' && !isUsable(session, name)) return reply(unknownModel(session, name))
   session.updateMeta({ model: name === 'default' ? null : name, oneShot: undefined })
   session.runInBackground(session.turns.project())
   return reply(`The model is now ${currentModel(session)}.`)
+}
+
+/** Unknown pages have no models. */
+function showModels(session: Session, page: number): CommandReply {
+  const names = ['default', ...listUsableModels(sourcesOf(session))]
+  const picks = names.map((name) => ({ label: name, command: `/model ${name}` }))
+  const shown = pageOf(picks, page, '/model page')
+  return { kind: 'text', text: `The model is ${currentModel(session)}.`, ...(shown.length > 1 && { picks: shown }) }
 }
 
 /** The model of the next turn. */

@@ -1,5 +1,6 @@
 /** `/sessions` and `/resume`: list earlier conversations, and go on with one. */
 
+import type { CommandChoice } from '#agent/core/delivery.ts'
 import { historyDb } from '#db/shards/sharded-database.ts'
 import { historyReach } from '#agent/core/permission/authority.ts'
 import { createReachableHistory } from '#db/history.ts'
@@ -16,7 +17,7 @@ export const sessionsCommand: CommandHandler = async (session, call) => {
   const isAll = first?.toLowerCase() === 'all'
   const words = (isAll ? rest : call.words).join(' ').toLowerCase()
   const parts = [renderConversations(session, words), ...(isAll ? [await renderOthers(session, call, words)] : [])]
-  return reply(parts.join('\n\n'))
+  return { kind: 'text', text: parts.join('\n\n'), ...(!isAll && { picks: listPicks(session, words) }) }
 }
 
 function renderConversations({ meta }: Session, words: string): string {
@@ -28,6 +29,13 @@ function renderConversations({ meta }: Session, words: string): string {
   if (!lines.length) return `${current}\nThere is no earlier conversation here${words ? ' with these words' : ''}.`
   return [current, ...lines.slice(0, maxListed), '/resume N goes on with one of them.'].join('\n')
 }
+
+const listPicks = ({ meta }: Session, words: string): readonly CommandChoice[] =>
+  (meta.conversations ?? [])
+    .flatMap(({ title }, at) =>
+      contains(title, words) ? [{ label: `${at + 1}. ${title ?? untitled}`, command: `/resume ${at + 1}` }] : [],
+    )
+    .slice(0, maxListed)
 
 const contains = (title: string | null, words: string): boolean => (title ?? '').toLowerCase().includes(words)
 

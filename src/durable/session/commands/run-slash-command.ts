@@ -4,6 +4,7 @@
  * part of the conversation, so that a repeat of the message finds it.
  */
 
+import type { CommandChoice } from '#agent/core/delivery.ts'
 import { type OpeningMessage, textIn, type UserMessage } from '#agent/core/message.ts'
 import { isPathName, parseCommand, splitWords } from '#agent/policy/slash-command/parse-command.ts'
 import { clock } from '#durable/platform/clock.ts'
@@ -113,10 +114,11 @@ type CommandAnswering = {
   readonly intake: Intake
   readonly text: string
   readonly file?: string
+  readonly picks?: readonly CommandChoice[]
 }
 
 /** Stores the answer in one write with what the command has changed, if the command answered at once. */
-function storeAnswer(session: Session, { message, intake, text, file }: CommandAnswering): Submitted {
+function storeAnswer(session: Session, { message, intake, text, file, picks }: CommandAnswering): Submitted {
   const { runId } = message
   const whole = [text, reportFiles(message)].filter(Boolean).join('\n\n')
   const shown = whole.length > maxAnswerChars ? `${whole.slice(0, maxAnswerChars)}…` : whole
@@ -125,7 +127,7 @@ function storeAnswer(session: Session, { message, intake, text, file }: CommandA
     if (session.journal.isBlank) session.updateMeta({})
     const options = response ? { response } : {}
     session.journal.asides.add({ runId, at: clock.now(), text: shown, after: session.store.lastMessageSeq(), options })
-    intake.acknowledge?.(shown)
+    intake.acknowledge?.(shown, picks)
     if (file !== undefined && message.kind === 'inbound')
       session.chatOutbox.sendFile(file, runId, message.asker.replyHandle)
   }

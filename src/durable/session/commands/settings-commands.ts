@@ -7,7 +7,7 @@ import { hasScope } from '#agent/core/permission/authority.ts'
 import { busyModes, type ProgressMode, progressModes } from '#channels/settings.ts'
 import { expandToolsets } from '#tools/tools-for.ts'
 import type { Session } from '../session.ts'
-import { type CommandCall, type CommandHandler, reply, usageReply } from './command.ts'
+import { type CommandCall, type CommandHandler, reply, replyWithPicks, usageReply } from './command.ts'
 
 const standard = 'default'
 
@@ -15,7 +15,9 @@ export const reasoningCommand: CommandHandler = async (session, call) => {
   await session.ensureTenant()
   const level = call.text.toLowerCase()
   const current = () => session.settings.model?.reasoning_effort ?? 'that of the model'
-  if (!level) return reply(`The reasoning effort is ${current()}. Known: ${efforts.join(', ')}, ${standard}.`)
+  const known = [...efforts, standard]
+  if (!level)
+    return replyWithPicks(`The reasoning effort is ${current()}. Known: ${known.join(', ')}.`, 'reasoning', known)
   if (level !== standard && !efforts.some((effort) => effort === level)) return usageReply('reasoning')
   const fault = changeSettings(session, call, { model: { reasoning_effort: level === standard ? null : level } })
   return reply(fault ?? `The reasoning effort is now ${current()}. It counts from the next turn on.`)
@@ -27,7 +29,7 @@ export const approvalsCommand: CommandHandler = async (session, call) => {
   await session.ensureTenant()
   const mode = call.text.toLowerCase()
   const current = () => session.settings.approvals?.mode ?? 'the standard of this host'
-  if (!mode) return reply(`Approvals: ${current()}.`)
+  if (!mode) return replyWithPicks(`Approvals: ${current()}.`, 'approvals', [...approvalModes, standard])
   if (mode !== standard && !approvalModes.some((known) => known === mode)) return usageReply('approvals')
   const fault = changeSettings(session, call, { approvals: { mode: mode === standard ? null : mode } })
   return reply(fault ?? `Approvals: ${current()}, in this session.`)
@@ -51,7 +53,11 @@ export const verboseCommand: CommandHandler = (session, { text }) => {
   const mode = text.toLowerCase()
   const { progress } = session.meta
   if (!mode)
-    return reply(`Progress: ${progress ?? 'as the channel is set'}. Known: ${progressModes.join(', ')}, ${standard}.`)
+    return replyWithPicks(
+      `Progress: ${progress ?? 'as the channel is set'}. Known: ${progressModes.join(', ')}, ${standard}.`,
+      'verbose',
+      [...progressModes, standard],
+    )
   if (mode !== standard && !isProgressMode(mode)) return usageReply('verbose')
   session.updateMeta({ progress: isProgressMode(mode) ? mode : undefined })
   return reply(mode === standard ? 'Progress: as the channel is set.' : `Progress: ${mode}.`)
@@ -61,8 +67,9 @@ const isProgressMode = (mode: string): mode is ProgressMode => progressModes.som
 
 export const busyCommand: CommandHandler = (session, { text }) => {
   const word = text.toLowerCase()
-  const known = [...busyModes, standard].join(', ')
-  if (!word) return reply(`While a turn runs: ${session.meta.busyMode ?? 'as the channel is set'}. Known: ${known}.`)
+  const known = [...busyModes, standard]
+  const current = session.meta.busyMode ?? 'as the channel is set'
+  if (!word) return replyWithPicks(`While a turn runs: ${current}. Known: ${known.join(', ')}.`, 'busy', known)
   const mode = busyModes.find((one) => one === word)
   if (!mode && word !== standard) return usageReply('busy')
   session.updateMeta({ busyMode: mode })
@@ -73,5 +80,6 @@ export const footerCommand: CommandHandler = (session, { text }) => {
   const word = text.toLowerCase()
   if (word && word !== 'on' && word !== 'off') return usageReply('footer')
   if (word) session.updateMeta({ hasFooter: word === 'on' || undefined })
-  return reply(`Footer: ${session.meta.hasFooter ? 'on' : 'off'}.`)
+  const state = `Footer: ${session.meta.hasFooter ? 'on' : 'off'}.`
+  return word ? reply(state) : replyWithPicks(state, 'footer', ['on', 'off'])
 }

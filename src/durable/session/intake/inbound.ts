@@ -5,7 +5,7 @@
 
 import { allMarks, foreignMarks, joinMarks } from '#agent/core/marks.ts'
 import { combineAuthorities, joinEarlier, type TurnAuthority } from '#agent/core/permission/contribution.ts'
-import type { ChatAuthor, ChatOrigin } from '#agent/core/delivery.ts'
+import type { ChatAuthor, ChatOrigin, CommandChoice } from '#agent/core/delivery.ts'
 import type { MediaReference } from '#agent/core/media/media-reference.ts'
 import type { Authority } from '#agent/core/permission/authority.ts'
 import { log } from '#agent/core/log.ts'
@@ -120,9 +120,9 @@ export function inboundIntake(session: Session, received: InboundSubmission): In
       if (submission.media) files = await receiveFiles(session, submission, submission.media)
     },
     join: () => (typed ? decide(session, submission, typed) : join(session, submission, { context, files })),
-    acknowledge: (text) => {
+    acknowledge: (text, picks) => {
       recordEvent(session, submission)
-      if (text) sendAnswer(session, submission, text)
+      if (text) sendAnswer(session, submission, text, picks)
     },
     refuse: () => {
       recordEvent(session, submission)
@@ -136,8 +136,16 @@ export function inboundIntake(session: Session, received: InboundSubmission): In
 }
 
 /** Answers a message that begins no turn. */
-const sendAnswer = (session: Session, { runId, asker: { replyHandle } }: InboundSubmission, text: string): void =>
-  session.chatOutbox.sendNotice(text, runId, { replyHandle })
+const sendAnswer = (
+  session: Session,
+  { runId, isNumbered, asker: { replyHandle, person } }: InboundSubmission,
+  text: string,
+  picks: readonly CommandChoice[] = [],
+): void =>
+  session.chatOutbox.sendNotice(text, runId, {
+    replyHandle,
+    ...(!isNumbered && picks.length > 0 && { picks: { of: picks, person } }),
+  })
 
 const isVoice = ({ media = [] }: InboundSubmission): boolean =>
   media.some(({ kind, isQuoted }) => kind === 'voice' && !isQuoted)

@@ -1,5 +1,6 @@
 /** Defines the steps of a submission to a session, and their outcomes. */
 
+import type { CommandChoice } from '#agent/core/delivery.ts'
 import type { OpeningMessage, ToolCallPart } from '#agent/core/message.ts'
 import type { Limits } from '#agent/core/settings.ts'
 import type { OwnedOptions } from '#agent/core/turn-options.ts'
@@ -75,7 +76,7 @@ export type Intake = {
   /** Passes the message to the open turn. */
   readonly join: () => Submitted
   /** Records that a command was answered without a message, and shows a text that is not empty to a sender in a chat. */
-  readonly acknowledge?: (text: string) => void
+  readonly acknowledge?: (text: string, picks?: readonly CommandChoice[]) => void
   /** Called when a limit refuses the turn. */
   readonly refuse?: () => void
 }

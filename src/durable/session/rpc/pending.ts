@@ -14,6 +14,7 @@ import {
 } from '#durable/turn/pending-requests.ts'
 import { decideApproval, type DecideResult } from '../core/approvals.ts'
 import type { SessionHost } from '../session-host.ts'
+import type { OutboxRow } from '#durable/channels/outbox.ts'
 import { parseButtonData } from '#durable/channels/pending-request-message.ts'
 import type { Session } from '../session.ts'
 
@@ -97,8 +98,8 @@ async function answerQuestion(session: Session, { authority, request, answer }: 
 
 type Press = { readonly authority: Authority; readonly data: string }
 
-/** The text shown to the person who pressed, and the new text of the message, if it changes. */
-type PressAnswer = { readonly toast: string; readonly ends?: string }
+/** The text shown to the person who pressed, the new text of the message, if it changes, and a command that was chosen. */
+type PressAnswer = { readonly toast: string; readonly ends?: string; readonly command?: string }
 
 type PressEffects = {
   readonly answer: (request: string, answer: string) => Promise<boolean | string | undefined>
@@ -112,6 +113,7 @@ async function pressButton(session: Session, press: Press, effects: PressEffects
   const button = findButton(session, press.data)
   if (!button) return expired
   const { asks, text, choice } = button
+  if (!asks.request) return pickCommand(press.authority, button)
   if (!mayAnswer(press.authority, asks.person)) return { toast: 'Only who asked, or an admin, may answer this.' }
   const pending = findPending(session, asks.request)
   if (!pending) return expired
@@ -125,11 +127,19 @@ async function pressButton(session: Session, press: Press, effects: PressEffects
     : expired
 }
 
+/** The gateway submits the command as if the person had written it. */
+const pickCommand = ({ principal }: Authority, { asks, text, choice }: PressedButton): PressAnswer =>
+  principal.kind === 'person' && principal.person === asks.person
+    ? { toast: choice.slice(0, 190), ends: `${text}\n\n→ ${choice}`, command: choice }
+    : { toast: 'Only who asked may choose here.' }
+
 const mayAnswer = ({ principal }: Authority, asker: string | undefined): boolean =>
   principal.kind === 'person' && (principal.isAdmin || principal.person === asker)
 
 /** The outbox row that shows the button, and the choice that the button stands for. */
-function findButton(session: Session, data: string) {
+type PressedButton = { readonly asks: NonNullable<OutboxRow['asks']>; readonly text: string; readonly choice: string }
+
+function findButton(session: Session, data: string): PressedButton | undefined {
   const pressed = parseButtonData(data)
   const row = pressed && session.chatOutbox.outbox.get(pressed.row)
   const choice = row?.asks?.choices[pressed?.choice ?? -1]

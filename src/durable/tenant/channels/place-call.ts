@@ -1,10 +1,11 @@
 /** Calls a person by telephone for a session. Only people whom a telephone channel lists by their number are called. */
 
-import type { Authority } from '#agent/core/permission/authority.ts'
+import { type Authority, hasScope } from '#agent/core/permission/authority.ts'
 import { loadChannel } from '#channels/channels.ts'
 import { createConnections } from '#db/channel-connections.ts'
-import { callStub } from '#durable/platform/addresses.ts'
+import { callStub, waitingName } from '#durable/platform/addresses.ts'
 import { clock } from '#durable/platform/clock.ts'
+import { failpoint } from '#durable/platform/failpoint.ts'
 import type { CallOutcome, OutgoingCall } from '#tools/plugins/define-plugin.ts'
 import { type LoadedConnection, loadConnection } from './connection.ts'
 
@@ -16,16 +17,37 @@ export async function placeCall(
   { env, tenantId, authority }: Caller,
   { number: named, brief, opening, sessionId }: OutgoingCall,
 ): Promise<CallOutcome> {
+  // The call rings at another person, so that guests of a chat order none, nor turns to which they contribute.
+  if (authority.principal.kind === 'person' && !hasScope(authority, 'approve'))
+    return { error: 'Only an admin of this channel may order calls.' }
   const found = await findPhone(env, tenantId, named)
   if ('error' in found) return found
-  const { phone, number } = found
-  if (!env.CONNECTION) return { error: 'Calls need the binding CONNECTION.' }
+  return ring(env, { ...found, tenantId, order: { sessionId, authority, brief, opening } })
+}
+
+type OrderedCall = {
+  readonly phone: LoadedConnection
+  readonly number: string
+  readonly tenantId: string
+  readonly order: Omit<OutgoingCall, 'number'> & { readonly authority: Authority }
+}
+
+/** The brief is stored before the phone rings: a crash in between loses neither it nor the report. */
+async function ring(env: Env, { phone, number, tenantId, order }: OrderedCall): Promise<CallOutcome> {
+  const objectOf = (callSid: string) => callStub(env, tenantId, { id: phone.id, callSid })
+  const waiting = objectOf(waitingName(number))
+  if (!waiting) return { error: 'Calls need the binding CONNECTION.' }
+  const call = { from: number, at: clock.now(), owner: { id: phone.id, tenantId } }
+  const unplaced = { ...call, callSid: `${waitingName(number)}:${call.at}` }
+  if (!(await waiting.orderCall(unplaced, { ...order, isUncertain: true })))
+    return { error: 'This number is being called. Wait for the report.' }
   const placed = await phone.channel.placeCall?.(phone, number)
-  if (!placed || 'refused' in placed) return { error: placed?.refused ?? 'This carrier makes no calls.' }
-  const { callSid } = placed
-  const call = { callSid, from: number, at: clock.now(), owner: { id: phone.id, tenantId } }
-  await callStub(env, tenantId, { id: phone.id, callSid })?.orderCall(call, { sessionId, authority, brief, opening })
-  return { number }
+  await failpoint('call-placed')
+  const callSid = placed && 'callSid' in placed ? placed.callSid : undefined
+  if (callSid !== undefined) await objectOf(callSid)?.orderCall({ ...call, callSid }, order)
+  await waiting.waitingOrder(true)
+  if (callSid !== undefined) return { number }
+  return { error: placed && 'refused' in placed ? placed.refused : 'This carrier makes no calls.' }
 }
 
 /** The channel that lists the number. */
