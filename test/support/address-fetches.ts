@@ -118,6 +118,7 @@ export const addressFetches: readonly AddressFetch[] = [
   { file: 'durable/models/dialects.ts', by: 'transport' },
   { file: 'durable/models/media/vendor-transport.ts', by: 'transport' },
   { file: 'backends/skills/import/import-skill.ts', by: 'transport', raw: 'the `fetch` that its caller gives' },
+  { file: 'backends/skills/import/search-sources.ts', by: 'transport', raw: 'the `fetch` that its caller gives' },
   { file: 'backends/skills/import/read-index.ts', by: 'transport', raw: 'the `fetch` that its caller gives' },
 ]
 

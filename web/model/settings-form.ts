@@ -93,7 +93,7 @@ const groups: readonly (readonly [group: string, names: readonly string[]])[] = 
   ['answers', ['model', 'agent', 'instructions', 'timezone']],
   ['safety', ['approvals', 'terminal', 'roles', 'tool_loop_guardrails']],
   ['conversations', ['compression', 'session_reset', 'sessions', 'busy_input_mode', 'prompt_caching', 'delegation']],
-  ['learning', ['memory', 'learning', 'search']],
+  ['learning', ['memory', 'learning', 'skills', 'search']],
   ['tools', ['toolsets', 'tools', 'plugins', 'web', 'browser', 'image', 'tts', 'stt', 'video']],
   ['limits', ['limits']],
 ]

@@ -95,6 +95,7 @@ export const settingsInEnglish: SettingWords = {
     'learning.model': 'Model of the review',
     'learning.review_turns': 'Messages between two reviews',
     'learning.review_steps': 'Steps between two reviews',
+    'skills.sources': 'Places to search for skills',
     'memory.enabled': 'Memory and profiles',
     'memory.memory_enabled': 'Memory of the tenant',
     'memory.user_profile_enabled': 'Profiles of people',

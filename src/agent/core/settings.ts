@@ -238,6 +238,15 @@ export const settingsSchema = z.strictObject({
       review_steps: count(1_000).optional().describe('Steps with tools between two reviews. Default: 10.'),
     })
     .optional(),
+  skills: z
+    .strictObject({
+      sources: z
+        .array(z.url({ protocol: /^https?$/ }).max(500))
+        .max(10)
+        .optional()
+        .describe('Places that a search asks: repositories on GitHub, sites with an index, https://skills.sh.'),
+    })
+    .optional(),
   memory: z
     .strictObject({
       enabled: z.boolean().optional().describe('Memory and profiles. Default: true.'),

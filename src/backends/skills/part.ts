@@ -5,5 +5,6 @@ import { parseYaml } from './parse-yaml.ts'
 
 export { bundledSkills } from './bundled.ts'
 export { importSkill } from './import/import-skill.ts'
+export { searchSources } from './import/search-sources.ts'
 
 export const parseSkillFile = (content: string): ParsedSkill => parseSkill(content, parseYaml)

@@ -34,8 +34,30 @@ export type ImportOutcome =
   | { readonly kind: 'choose'; readonly names: readonly string[] }
   | { readonly kind: 'failed'; readonly error: string }
 
+export type SearchRequest = {
+  readonly query: string
+  /** Addresses of repositories, sites with an index, and registries. */
+  readonly sources: readonly string[]
+  readonly fetch: FetchBytes
+}
+
+/** `url` and `name` are what an import needs. */
+export type FoundSkill = {
+  readonly name: string
+  readonly description: string
+  readonly url: string
+  /** The place that offers it. */
+  readonly source: string
+}
+
+export type SearchOutcome = {
+  readonly skills: readonly FoundSkill[]
+  readonly failed: readonly { readonly source: string; readonly error: string }[]
+}
+
 export type SkillModule = {
   readonly parseSkillFile: (content: string) => ParsedSkill
   readonly bundledSkills: readonly BundledSkill[]
   readonly importSkill: (request: ImportRequest) => Promise<ImportOutcome>
+  readonly searchSources: (request: SearchRequest) => Promise<SearchOutcome>
 }

@@ -54,6 +54,17 @@ export class TenantFixes extends TenantPart {
     return ripe
   }
 
+  /** Those seen last first; with words, those that have all of them. */
+  list(authority: Authority, query = ''): readonly StoredFix[] {
+    this.requireOwn(authority)
+    const words = query.toLowerCase().split(/\s+/).filter(Boolean)
+    const all = this.#sql.exec<FixRow>(`SELECT ${columns} FROM fix ORDER BY seen DESC`).toArray()
+    return all.filter(({ tool, error, failed, fix }) => {
+      const text = [tool, error, failed, fix].join(' ').toLowerCase()
+      return words.every((word) => text.includes(word))
+    })
+  }
+
   /** Returns the fix of a failure. */
   find(authority: Authority, signature: string): StoredFix | undefined {
     this.requireOwn(authority)

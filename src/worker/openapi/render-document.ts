@@ -91,12 +91,15 @@ function renderOperation(
   components: Components,
   shared: SharedParameters,
 ): Json {
-  const { id, scope, summary, tag, description: text = `${summary}.` } = route
+  const { id, scope, summary, tag, description: text } = route
   const body = renderBody(route, components)
   return {
     operationId: id,
     summary,
-    description: `${text}\n\n${scope === null ? 'Needs no key.' : `Needs a key with the scope \`${scope}\`.`}`,
+    // The summary is not said again: the document is sent whole.
+    description: [text, scope === null ? 'Needs no key.' : `Needs a key with the scope \`${scope}\`.`]
+      .filter((part) => part !== undefined)
+      .join('\n\n'),
     tags: [tag],
     security: scope === null ? [] : [{ key: [scope] }],
     parameters: [

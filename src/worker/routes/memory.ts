@@ -4,7 +4,7 @@
  */
 
 import * as z from 'zod'
-import { hasScope } from '#agent/core/permission/authority.ts'
+import { hasScope, historyReach } from '#agent/core/permission/authority.ts'
 import {
   type MemoryOperation,
   type MemoryResult,
@@ -18,7 +18,7 @@ import { type EntryOrigin, type Forgotten, memoryOf } from '#durable/tenant/memo
 import { tenantStub } from '#durable/platform/addresses.ts'
 import { AppError, invalid } from '../errors.ts'
 import { requireUnlimitedRole } from '../access.ts'
-import { pageByKey } from '../input/page.ts'
+import { pageByKey, pageByPosition } from '../input/page.ts'
 import { type RouteCall, route } from '../route.ts'
 import { requireFound } from '../sessions.ts'
 import { listOf, ok, pageQuery } from '../shapes.ts'
@@ -72,6 +72,17 @@ const forgottenShape = z.object({
   hidden: z.int().describe('Entries of the profile of another person, which are not shown.'),
   earlier: z.int().describe('Texts of earlier versions and writes that wait, which go too.'),
   outside: z.string().nullable().describe('The memory service of memory.provider, which keeps what it has.'),
+})
+const fixShape = z.object({
+  tool: z.string(),
+  error: z.string(),
+  failed: z.string().describe('The call that failed.'),
+  fix: z.string().describe('The calls that fixed it, one a line.'),
+  uses: z.int(),
+})
+const fixQuery = z.strictObject({
+  ...pageQuery,
+  query: z.string().max(500).optional().describe('Words that a fix has, all of them.'),
 })
 nameSchemas({
   MemoryEntry: entryShape,
@@ -185,6 +196,29 @@ const explainForget = (call: MemoryCall, person: string | undefined): string =>
     : 'This key reaches no memory that it may change: it takes the scopes read and write.'
 
 export const memoryRoutes = [
+  route({
+    method: 'get',
+    path: '/api/learning',
+    id: 'listFixes',
+    scope: 'read',
+    tag,
+    summary: 'Failures of tools, and the calls that fixed them',
+    query: fixQuery,
+    responses: ok('Those seen last first', listOf(fixShape)),
+    handle: async (call) => {
+      if (historyReach(call.authority).kind !== 'tenant')
+        throw new AppError(403, 'insufficient_scope', 'Only who reads all sessions sees what they taught.', {
+          param: 'read',
+        })
+      const fixes = await tenantStub(call.env, call.tenant.id).fixes.list(call.authority, call.query.query)
+      return Response.json(
+        pageByPosition(
+          fixes.map(({ tool, error, failed, fix, uses }) => ({ tool, error, failed, fix, uses })),
+          call.query,
+        ),
+      )
+    },
+  }),
   route({
     method: 'get',
     path: '/api/memory',

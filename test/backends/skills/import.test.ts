@@ -8,7 +8,7 @@ import type { SnapshotEntry } from '#backends/virtual/snapshot.ts'
 import { pack, toStream } from '#backends/tar.ts'
 import { zip } from '../support/zip.ts'
 
-const { importSkill } = await loadSkillModule()
+const { importSkill, searchSources } = await loadSkillModule()
 
 const skill = (name: string) => `---\nname: ${name}\ndescription: Does ${name}.\n---\n\n# Steps\n`
 const bytesOf = (text: string) => new TextEncoder().encode(text)
@@ -254,5 +254,73 @@ describe('an import', () => {
       ['SKILL.md', false],
       ['references/x', true],
     ])
+  })
+})
+
+describe('a search', () => {
+  const described = (name: string, description: string) =>
+    `---\nname: ${name}\ndescription: ${description}\n---\n\n# Steps\n`
+  const repository = 'https://github.com/o/r'
+  const site = 'https://skills.example.org'
+  const search = async (sources: readonly string[], files: Site, query = 'fill pdf forms') =>
+    searchSources({ query, sources, fetch: fetchFrom(files) })
+
+  it('asks repositories, sites and the registry, and interleaves what they offer', async () => {
+    const archive = await gzip(
+      await tar(
+        file('r-1/skills/forms/SKILL.md', described('forms', 'Fill PDF forms.')),
+        file('r-1/skills/forms/references/a.md', 'a'),
+        file('r-1/skills/pages/SKILL.md', described('pages', 'Split a PDF.')),
+        file('r-1/skills/cake/SKILL.md', described('cake', 'Bake.')),
+        file('r-1/skills/broken/SKILL.md', 'fill pdf forms'),
+      ),
+    )
+    const index = {
+      skills: [
+        { name: 'pdf-form', description: 'Forms of authorities.' },
+        { name: '../pdf', description: 'fill pdf forms' },
+        { name: 'soup', description: 'Cook.' },
+      ],
+    }
+    const listed = [
+      { skillId: 'pdf-kit', name: 'PDF Kit', source: 'acme/skills', installs: 3 },
+      { name: 'pdf', source: 'https://evil.example/pdf' },
+    ]
+    const files = {
+      'https://codeload.github.com/o/r/tar.gz/HEAD': archive,
+      [`${site}/.well-known/skills/index.json`]: JSON.stringify(index),
+      'https://skills.sh/api/search?q=fill+pdf+forms&limit=20': JSON.stringify({ skills: listed }),
+    }
+    const { skills, failed } = await search([repository, site, 'https://skills.sh', 'https://none.example.org'], files)
+    expect(skills).toEqual([
+      { name: 'forms', description: 'Fill PDF forms.', url: repository, source: repository },
+      {
+        name: 'pdf-form',
+        description: 'Forms of authorities.',
+        url: `${site}/.well-known/skills/index.json`,
+        source: site,
+      },
+      { name: 'pdf-kit', description: '', url: 'https://github.com/acme/skills', source: 'https://skills.sh' },
+      { name: 'pages', description: 'Split a PDF.', url: repository, source: repository },
+    ])
+    expect(failed).toEqual([{ source: 'https://none.example.org', error: 'It has no index of skills.' }])
+    expect(await load(repository, files, 'forms')).toMatchObject({ 'references/a.md': 'a' })
+  })
+
+  it.each([
+    ['a file', 'https://x.org/SKILL.md', {}, 'A place is a repository'],
+    ['a damaged archive', repository, { 'https://codeload.github.com/o/r/tar.gz/HEAD': 'no archive' }, 'archive'],
+    [
+      'an answer of the registry in another form',
+      'https://skills.sh',
+      { 'https://skills.sh/api/search?q=fill+pdf+forms&limit=20': '[]' },
+      'not known',
+    ],
+    ['a repository that is gone', repository, {}, 'status 404'],
+  ])('names %s among what failed', async (_name, source, files, error) => {
+    expect(await search([source], files as Site)).toEqual({
+      skills: [],
+      failed: [{ source, error: expect.stringContaining(error) }],
+    })
   })
 })

@@ -27,10 +27,8 @@ async function importFrom({ url, name, fetch }: ImportRequest): Promise<ImportOu
   const source = resolveSkillSource(url)
   if (!source) throw new ImportError('The address of a skill begins with https://.')
   switch (source.kind) {
-    case 'github': {
-      const entries = await readArchive(requireFound(await fetch(source.archive, maxArchiveBytes)).bytes)
-      return chooseSkill(belowFolder(withoutFirstPart(entries), source.path), name)
-    }
+    case 'github':
+      return chooseSkill(await readRepository(source, fetch), name)
     case 'archive':
       return chooseSkill(await readArchive(requireFound(await fetch(source.url, maxArchiveBytes)).bytes), name)
     case 'file':
@@ -43,6 +41,15 @@ async function importFrom({ url, name, fetch }: ImportRequest): Promise<ImportOu
     case 'site':
       return importFromSite(source.url, name, fetch)
   }
+}
+
+/** The files of a repository, or of the folder that the address names. */
+export async function readRepository(
+  { archive, path }: RepositoryAddress,
+  fetch: FetchBytes,
+): Promise<readonly ArchiveEntry[]> {
+  const entries = await readArchive(requireFound(await fetch(archive, maxArchiveBytes)).bytes)
+  return belowFolder(withoutFirstPart(entries), path)
 }
 
 async function fetchFile(url: string, fetch: FetchBytes): Promise<readonly SkillContent[]> {
@@ -124,9 +131,11 @@ const belowFolder = (entries: readonly ArchiveEntry[], folder: string): readonly
 // Tells what an address of skills leads to: a repository, an archive, a file, an index, or a site.
 
 type SkillSourceAddress =
-  /** `path`: a folder of the repository. */
-  | { readonly kind: 'github'; readonly archive: string; readonly path: string }
+  | RepositoryAddress
   | { readonly kind: 'archive' | 'file' | 'index' | 'site'; readonly url: string }
+
+/** `path`: a folder of the repository. */
+type RepositoryAddress = { readonly kind: 'github'; readonly archive: string; readonly path: string }
 
 /** The part of a path after a repository: `/tree/<ref>/<folder>`. */
 const repositoryPlaces: readonly string[] = ['tree', 'blob', 'raw']

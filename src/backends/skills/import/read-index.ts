@@ -19,6 +19,7 @@ const maxFileBytes = 256 * 1024
 
 const entrySchema = z.object({
   name: z.string().max(64),
+  description: z.string().max(10_000).optional(),
   type: z.string().max(40).optional(),
   url: z.string().max(2_000).optional(),
   digest: z

@@ -1,4 +1,4 @@
-/** `/api/skills/import` and `…/update`: stores skills of other places, and looks for newer versions of them. */
+/** Searches skills of other places, stores them, and looks for newer versions of them. */
 
 import * as z from 'zod'
 import type { SkillContent } from '#agent/core/skills/skill.ts'
@@ -40,6 +40,22 @@ const updateShape = z.object({
   available: z.boolean().describe('The address has other files than those that were imported.'),
   changed: z.boolean().describe('The skill was changed here since. An update replaces these changes.'),
   hash: z.string().describe('Of the files at the address.'),
+})
+
+/** Asked without the setting `skills.sources`. */
+const defaultSources = ['https://github.com/anthropics/skills', 'https://github.com/openai/skills', 'https://skills.sh']
+
+const searchQuery = z.strictObject({
+  query: z.string().trim().min(1).max(500).describe('Words of the task.'),
+  source: importBody.shape.url
+    .optional()
+    .describe('One place instead of those of skills.sources: a repository on GitHub, a site with an index.'),
+})
+const foundShape = z.object({
+  skills: z
+    .array(z.object({ name: z.string(), description: z.string(), url: z.string(), source: z.string() }))
+    .describe('The best of each place first. An import takes url and name.'),
+  failed: z.array(z.object({ source: z.string(), error: z.string() })).describe('Places that could not be searched.'),
 })
 
 type SkillCall = Pick<RouteCall<unknown, unknown>, 'env' | 'tenant' | 'web' | 'authority'>
@@ -92,6 +108,25 @@ async function fetchAgain(call: SkillCall, name: string) {
 const sizeOf = (files: readonly SkillContent[]): number => files.reduce((sum, { bytes }) => sum + bytes.byteLength, 0)
 
 export const skillImportRoutes = [
+  route({
+    method: 'get',
+    path: '/api/skill-search',
+    id: 'searchSkillSources',
+    // The place may be any address.
+    scope: 'write',
+    tag,
+    summary: 'Search places that offer skills to import',
+    query: searchQuery,
+    responses: ok('The skills', foundShape),
+    handle: async (call) => {
+      const { query, source } = call.query
+      const { sources = defaultSources } = (await tenantStub(call.env, call.tenant.id).settings.get()).skills ?? {}
+      const asked = source === undefined ? [...new Set(sources)] : [source]
+      for (const address of asked) await requireFetch(call, address, 'source')
+      const { searchSources } = await loadSkillModule()
+      return Response.json(await searchSources({ query, sources: asked, fetch: createFetch(call) }))
+    },
+  }),
   route({
     method: 'post',
     path: '/api/skills/import',

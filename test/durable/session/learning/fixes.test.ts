@@ -65,6 +65,30 @@ describe('a fixed failure', () => {
     expect(textOfResult((await struggleOnce(blind)).requests[1])).not.toMatch(hint)
   })
 
+  it('can be listed and searched by who may read the sessions of the tenant', async () => {
+    const { fixes, own, key, tenantId } = await setUp()
+    const fix = (signature: string) => ({
+      signature,
+      tool: 'terminal',
+      error: `No ${signature}`,
+      failed: 'f',
+      fix: 'pip',
+    })
+    await fixes.record(own, [fix('pandas')])
+    await fixes.record(own, [fix('numpy')])
+    await fixes.record(own, [fix('pandas')])
+    const list = async (query: string, by = key) => {
+      const { status, body } = await call<{ data: object[] }>('GET', `/api/learning${query}`, { key: by })
+      return status === 200 ? body.data : status
+    }
+    const pandas = { tool: 'terminal', error: 'No pandas', failed: 'f', fix: 'pip', uses: 2 }
+    expect(await list('')).toEqual([pandas, { ...pandas, error: 'No numpy', uses: 1 }])
+    expect(await list('?query=PANDAS+pip')).toEqual([pandas])
+    expect(await list('?query=pandas+numpy')).toEqual([])
+    expect(await list('', await newKey(tenantId, ['chat']))).toBe(403)
+    expect(await list('', (await newTenant()).key)).toEqual([])
+  })
+
   it('is one of the latest two hundred', async () => {
     const { fixes, own } = await setUp()
     const fix = (signature: string) => ({ signature, tool: 't', error: 'e', failed: 'f', fix: signature })
