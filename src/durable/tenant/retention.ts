@@ -48,7 +48,7 @@ export class TenantRetention implements ScheduledPart {
     const { values, tenantId, blobs } = this.#options
     const days = this.#days()
     const after = values.get<RetentionProgress>(progressName)?.after ?? start
-    const trajectoryDays = after === start ? this.#trajectoryDays() : undefined
+    const trajectoryDays = after.id === start.id ? this.#trajectoryDays() : undefined
     if (trajectoryDays !== undefined) {
       const { deleteTrajectories, trajectoryOutcomes, trajectoryPrefix } = await import('./trajectories.ts')
       for (const outcome of trajectoryOutcomes)

@@ -22,7 +22,7 @@ it('keeps ended runs by outcome, without secrets, until their days or their sess
   const clock = createSkippingClock()
   replaceClock(clock)
   const { id, key } = await newTenant()
-  const scripted = model((asked) => (/fail/.test(JSON.stringify(asked)) ? fails(400, 'no') : says('Done.')))
+  const scripted = model((asked) => (/please fail/.test(JSON.stringify(asked)) ? fails(400, 'no') : says('Done.')))
   const ask = async (input: string, session?: string) => {
     const target = session ?? (await newSession({ model: scripted.id }, key)).id
     await call('POST', `/api/sessions/${target}/chat`, { key, body: { input } })
