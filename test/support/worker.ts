@@ -35,6 +35,8 @@ await Promise.all([
   import('#tools/search-sessions.ts'),
   import('#tools/terminal/process-actions.ts'),
   import('#durable/session/copies/copy-session.ts'),
+  import('#durable/session/core/trajectories.ts'),
+  import('#durable/tenant/trajectories.ts'),
   import('#durable/models/call-subscribed.ts'),
   import('#durable/tenant/subscriptions/renew-tokens.ts'),
   import('#durable/session/subagents/deliver-results.ts'),

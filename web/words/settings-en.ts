@@ -135,6 +135,7 @@ export const settingsInEnglish: SettingWords = {
     'web.cache_ttl_minutes': 'Keep search results',
     timezone: 'Time zone',
     'sessions.retention_days': 'Delete inactive sessions',
+    'sessions.trajectory_days': 'Keep runs as trajectories',
     'search.embedding_model': 'Search by meaning',
     models: 'Facts about models',
     providers: 'Providers of your own',

@@ -376,6 +376,7 @@ export const settingsSchema = z.strictObject({
   sessions: z
     .strictObject({
       retention_days: count(36_500).optional().describe('Inactive sessions are deleted. Default: never.'),
+      trajectory_days: count(36_500).optional().describe('Keeps each run as a trajectory. Default: none.'),
     })
     .optional(),
   search: z

@@ -213,6 +213,8 @@ export type SessionMetadata = Conversations & {
   readonly loop?: Loop | undefined
   /** Messages up to this seq were looked at by a review (learning/start-review.ts). */
   readonly reviewedThrough?: number
+  /** Runs up to this row were kept as trajectories (core/trajectories.ts). */
+  readonly trajectoriesThrough?: number | undefined
   /** Messages from this seq on were undone, but history still has them. */
   readonly retractedFrom?: number | undefined
   /** Runs that were undone and are back: history counts their usage with their messages again. */

@@ -17,6 +17,7 @@ export type RetentionOptions = {
   readonly values: StoredValues
   readonly db: HistoryDb
   readonly settings: () => Settings
+  readonly blobs: R2Bucket | undefined
   /** Deletes a session unless it was active since, or works by itself. */
   readonly prune: (authority: Authority, sessionId: string, before: number) => Promise<unknown>
 }
@@ -38,17 +39,29 @@ export class TenantRetention implements ScheduledPart {
   }
 
   wakeAt(): number | undefined {
-    if (this.#days() === undefined) return undefined
+    if (this.#days() === undefined && this.#trajectoryDays() === undefined) return undefined
     return this.#options.values.get<RetentionProgress>(progressName)?.nextAt ?? clock.now()
   }
 
   /** One page at a time. A session that cannot be deleted now is tried again on the next day. */
   async wake(now: number): Promise<void> {
-    const { values, db, tenantId, prune } = this.#options
+    const { values, tenantId, blobs } = this.#options
     const days = this.#days()
-    if (days === undefined) return
-    const before = now - days * dayMs
     const after = values.get<RetentionProgress>(progressName)?.after ?? start
+    const trajectoryDays = after.id === start.id ? this.#trajectoryDays() : undefined
+    if (trajectoryDays !== undefined) {
+      const { deleteTrajectories, trajectoryOutcomes, trajectoryPrefix } = await import('./trajectories.ts')
+      for (const outcome of trajectoryOutcomes)
+        await deleteTrajectories(blobs, trajectoryPrefix(tenantId, outcome), { before: now - trajectoryDays * dayMs })
+    }
+    const last = days === undefined ? undefined : await this.#prunePage(now - days * dayMs, after)
+    const next = last ? { nextAt: now + pagePauseMs, after: last } : { nextAt: now + dayMs, after: start }
+    values.set(progressName, next satisfies RetentionProgress)
+  }
+
+  /** Returns the last one of a full page. */
+  async #prunePage(before: number, after: InactivePosition): Promise<InactivePosition | undefined> {
+    const { db, tenantId, prune } = this.#options
     const page = await listInactiveSessions(db, tenantId, { before, after, limit: pageSize })
     const authority = systemAuthority(tenantId, { kind: 'job', id: 'retention' }, ['write'])
     const results = await Promise.allSettled(page.map(({ id }) => prune(authority, id, before)))
@@ -57,12 +70,14 @@ export class TenantRetention implements ScheduledPart {
         log.warn('session.unpruned', 'An inactive session could not be deleted; it is tried again tomorrow.', {
           error: result.reason as unknown,
         })
-    const last = page.length === pageSize ? page.at(-1) : undefined
-    const next = last ? { nextAt: now + pagePauseMs, after: last } : { nextAt: now + dayMs, after: start }
-    values.set(progressName, next satisfies RetentionProgress)
+    return page.length === pageSize ? page.at(-1) : undefined
   }
 
   #days(): number | undefined {
     return this.#options.settings().sessions?.retention_days
+  }
+
+  #trajectoryDays(): number | undefined {
+    return this.#options.settings().sessions?.trajectory_days
   }
 }

@@ -116,6 +116,7 @@ export class TenantDO extends DurableObject<Env> {
     values: this.#values,
     db: historyDb(this.env, this.#id),
     settings: () => this.#settings.get(),
+    blobs: this.env.BLOBS,
     prune: (authority, sessionId, before) => sessionStub(this.env, this.#id, sessionId).info.prune(authority, before),
   })
   readonly #limits = new TenantLimits({
@@ -507,7 +508,7 @@ export class TenantDO extends DurableObject<Env> {
     if (JSON.stringify(before.roles) !== JSON.stringify(after.roles))
       this.ctx.waitUntil(this.#access.rolesChanged(authority))
     if (
-      before.sessions?.retention_days !== after.sessions?.retention_days ||
+      JSON.stringify(before.sessions) !== JSON.stringify(after.sessions) ||
       before.search?.embedding_model !== after.search?.embedding_model
     )
       this.armAlarm()

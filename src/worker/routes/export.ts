@@ -10,6 +10,7 @@ import {
 } from '#agent/public-api/export.ts'
 import { exportedMessageSchema } from '#agent/public-api/exported-message.ts'
 import type { ImportedSession } from '#durable/session/copies/export.ts'
+import { trajectoryOutcomes } from '#durable/tenant/trajectories.ts'
 import { tenantStub } from '#durable/platform/addresses.ts'
 import { utf8Bytes } from '#durable/platform/row-size.ts'
 import { sessionNamePattern } from '#agent/core/session-name.ts'
@@ -22,7 +23,7 @@ import { requireStorageAdmission } from '../limits.ts'
 import { type RouteCall, route } from '../route.ts'
 import { requireFound, addressSession } from '../sessions.ts'
 import { tooLarge } from '../submit.ts'
-import { created, ok, sessionShape } from '../shapes.ts'
+import { created, ok, pageLimit, sessionShape } from '../shapes.ts'
 import { resolveRequestedModel } from '../input/requested-model.ts'
 import { sessionParam } from '../openapi/path-params.ts'
 
@@ -145,6 +146,25 @@ async function renderPdf(env: Env, owner: string, markdown: ReadableStream<Uint8
 }
 
 export const exportRoutes = [
+  route({
+    method: 'get',
+    path: '/api/trajectories',
+    id: 'listTrajectories',
+    scope: 'read',
+    tag,
+    summary: 'The trajectories that `sessions.trajectory_days` keeps, of sessions that the key may open, as JSON lines',
+    query: z.strictObject({
+      outcome: z.enum(trajectoryOutcomes).default('completed'),
+      after: z
+        .string()
+        .max(500)
+        .optional()
+        .describe('A time, or `ended_at~session_id~run_id` of the last line that was read.'),
+      limit: pageLimit(500).default(100),
+    }),
+    responses: { 200: { description: 'One line for each run, the oldest first', type: 'application/jsonl' } },
+    handle: async (call) => (await import('../files/list-trajectories.ts')).listTrajectories(call),
+  }),
   route({
     method: 'get',
     path: '/api/sessions/:id/export',

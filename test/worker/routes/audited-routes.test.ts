@@ -320,6 +320,7 @@ const audited: Readonly<Record<string, Case>> = {
     by: 'tenant',
     path: ({ batch }) => `/api/batches/${batch}/results?format=sharegpt`,
   },
+  'GET /api/trajectories': { kind: 'session.exported', by: 'tenant', path: () => '/api/trajectories' },
   'POST /api/sessions/delete': {
     kind: 'session.deleted',
     by: 'tenant',

@@ -28,12 +28,14 @@ export type ExportOptions = {
   readonly saidOnly?: boolean
   /** For everybody: up to this message, and without ids. */
   readonly through?: number
+  /** Only the messages of this run. */
+  readonly runId?: string
 }
 
 /** Streams the current conversation; messages that arrive during the export are not included. */
 export function exportSession(
   session: Session,
-  { format, hasFiles, saidOnly = false, through }: ExportOptions,
+  { format, hasFiles, saidOnly = false, through, runId }: ExportOptions,
   blobs: R2Bucket | undefined,
 ): ReadableStream<Uint8Array> {
   const { id, title, source, model, tags, createdAt, prompt } = session.meta
@@ -45,6 +47,7 @@ export function exportSession(
       within: blobPrefix(session.tenantId),
       saidOnly,
       through,
+      entries: runId === undefined ? readEntries(session.journal) : session.journal.entriesOfRun(runId),
     }),
     ...(through !== undefined && { isPublic: true as const }),
     ...(hasFiles && { files: exportFiles(session) }),
@@ -70,11 +73,12 @@ async function* exportedMessages(
     readonly within: string
     readonly saidOnly: boolean
     readonly through: number | undefined
+    readonly entries: Iterable<Entry>
   },
 ): AsyncGenerator<ExportedMessage> {
   const { journal } = session
   const summary = journal.summaryFrom(1)
-  for (const { id, seq, runId, at, covers, keeps, effects, message } of readEntries(journal)) {
+  for (const { id, seq, runId, at, covers, keeps, effects, message } of images.entries) {
     if (seq > (images.through ?? Infinity)) return
     if (images.saidOnly && !isSaid(message)) continue
     const [loaded = message] = await loadImages([message], images.blobs, images.within)

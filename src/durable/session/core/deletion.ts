@@ -50,6 +50,8 @@ export async function deleteOutside(session: Session, env: Env, actor?: string):
     await tenantStub(env, tenantId).recall.forget(session.ownAuthority, sessionId)
   await session.subagents.deleteAll()
   await session.toolRuntime.removeFiles()
+  if (session.meta.trajectoriesThrough !== undefined)
+    await (await import('./trajectories.ts')).deleteTrajectories(session)
   await session.pendingList.clear()
   await session.announcer.removed(actor !== undefined)
   await session.billing.releaseStorage()

@@ -274,7 +274,7 @@ export class TurnControl {
     if (typeof this.#schedule.armed !== 'number') this.arm()
     const undoneFrom = this.#session.meta.retractedFrom
     try {
-      await Promise.all([projection.run(), billing.flush()])
+      await Promise.all([projection.run(), billing.flush(), keepTrajectories(this.#session)])
       this.#schedule = schedules.projectionSucceeded(this.#schedule)
       this.#session.announcer.changed()
       this.#requestRecall(undoneFrom)
@@ -349,4 +349,11 @@ async function reportJobEnd(session: Session): Promise<void> {
   } catch (error) {
     log.warn('tenant.unreachable', 'The end of a job could not be reported; the tenant will look for it.', { error })
   }
+}
+
+/** Rejects when one could not be stored: history is sent again then, and they with it. */
+async function keepTrajectories(session: Session): Promise<void> {
+  const { settings, meta } = session
+  if (settings.sessions?.trajectory_days ?? meta.trajectoriesThrough)
+    await (await import('./trajectories.ts')).keepTrajectories(session)
 }
