@@ -10,13 +10,19 @@ import { ProtocolError } from './protocol-error.mjs'
 const launcher = fileURLToPath(new URL('launch.sh', import.meta.url))
 const variablePattern = /^[A-Za-z_][A-Za-z0-9_]*$/
 /** Variables that every shell sets anew. */
-const shellVariables = new Set(['PWD', 'OLDPWD', 'SHLVL', '_', 'HOME', 'TMPDIR', 'TALARIA_PIPES'])
+const shellVariables = new Set([
+  ...['PWD', 'OLDPWD', 'SHLVL', '_', 'HOME', 'TMPDIR', 'TALARIA_PIPES'],
+  ...['UID', 'EUID', 'PPID', 'SHELLOPTS', 'BASHOPTS', 'BASH_VERSINFO'],
+])
 
 /** Exit code when the working directory does not exist. */
 export const noDirectoryCode = 115
 
-/** Descriptor 3 receives the report, descriptor 4 has the command. The trap also runs after `exit` and `set -e`. */
-const reportTrap = `trap '__talaria=$?; { printf "\\0\\0"; pwd -P; /usr/bin/env -0; } >&3 2>/dev/null; exit $__talaria' EXIT`
+/**
+ * Descriptor 3 receives the report, descriptor 4 has the command. The trap also runs after `exit` and `set -e`, and works with
+ * any options, aliases, functions and variables of the command.
+ */
+const reportTrap = `trap '{ \\builtin set +ex -- "$?"; } 2>/dev/null; { \\builtin printf "\\0\\0"; \\builtin pwd -P; /usr/bin/env -0; } >&3 2>/dev/null; \\builtin exit "$1"' EXIT`
 const shell = `cd -- "$1" 2>/dev/null || { echo "No such directory: $1" >&2; exit ${noDirectoryCode}; }
 ${reportTrap}
 __talaria=$(cat <&4); exec 4<&-; set --

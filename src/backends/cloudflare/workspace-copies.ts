@@ -332,9 +332,15 @@ type UnpackOptions = HostFolders & {
   readonly outcome: string
 }
 
+/** Errors of tar that every container would have again. The other files are there. */
+const permanentError = ': Cannot .*: (File name too long|File too large|Operation not permitted|Function not implemented)$'
+/** Errors that come of those: what a folder contains that could not be created, and links to a file that is missing. */
+const consequence = ': Cannot .*: No such file or directory$|Exiting with failure status|Removing leading'
+
 /**
  * Unpacks the parts beside the workspace and replaces it when all files are there: a restore that is interrupted begins
- * again. `restoring` marks a workspace that was already judged to be older than its copy.
+ * again. `restoring` marks a workspace that was already judged to be older than its copy. Files that no container can
+ * create are listed in a note for the next command, because otherwise no command would ever run again.
  */
 function unpackWorkspace({ state, root, at, copy, outcome }: UnpackOptions): string {
   const unpack =
@@ -349,9 +355,15 @@ function unpackWorkspace({ state, root, at, copy, outcome }: UnpackOptions): str
     copy.sha256 === undefined
       ? `{ printf %65536s > "$S/full"; } 2>/dev/null && c=${unusableCode}; rm -f "$S/full"; `
       : ''
-  return `S=${quote(state)}; R=${quote(root)}; D=${quote(at)}; N="$S/new"; set -o pipefail
+  const accepted =
+    copy.sha256 === undefined
+      ? 'false'
+      : `grep -qE ${quote(permanentError)} "$D/error" && ! grep -qvE ${quote(`${permanentError}|${consequence}`)} "$D/error" && listMissing > "$S/note"`
+  return `S=${quote(state)}; R=${quote(root)}; D=${quote(at)}; N="$S/new"; set -o pipefail; export LC_ALL=C
+listMissing() { local e; mapfile -t e < <(grep -E ${quote(permanentError)} "$D/error")
+echo "[\${#e[@]} paths of the last copy cannot be created, and are not in the workspace. The first ones:"; printf '%s\\n' "\${e[@]:0:5}" | sed -E 's/^(.{200}).*(.{100})$/\\1…\\2/'; echo ']'; }
 ${verify}rm -rf "$N"; mkdir -p "$N" && : > "$S/restoring" || exit 1
-{ ${unpack}; } || { c=1; ${unhashed}tail -n 1 "$D/error"; rm -rf "$N"; exit $c; }
+{ ${unpack}; } || { ${accepted}; } || { c=1; ${unhashed}tail -n 1 "$D/error"; rm -rf "$N"; exit $c; }
 rm -rf -- "$R" 2>/dev/null
 if [ ! -e "$R" ]; then mv -T "$N" "$R"; else cp -a "$N/." "$R/"; fi || exit 1
 echo ${outcome} > "$S/restored"; rm -rf "$S/restoring" "$N"; :`

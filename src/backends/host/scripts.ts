@@ -46,6 +46,9 @@ export const cleanMemory = `find ${memoryFolder.slice(0, memoryFolder.lastIndexO
 /** The default folder of our own files: commands often empty `/tmp` and the workspace, but not what lies beside it. */
 export const stateBeside = (root: string): string => `${root.slice(0, root.lastIndexOf('/'))}/.talaria`
 
+/** Removes what a command has put in the place of our records: a pipe would block each script that opens it. */
+const keepRecords = `for k in "$S"/{boot,inode,note,restored}; do [ ! -e "$k" ] || [ -f "$k" ] || rm -rf -- "$k"; done 2>/dev/null`
+
 /**
  * Runs the script only on a prepared host: on a new one the workspace may have to be restored first. A command may have taken
  * away the permissions of the workspace, in which no other command could start then, or removed the temporary folder, without
@@ -55,7 +58,7 @@ export const requirePrepared = (
   { state, root, temporary }: HostFolders & { readonly temporary: string },
   script: string,
 ): string =>
-  `S=${quote(state)}; R=${quote(root)}
+  `S=${quote(state)}; R=${quote(root)}; ${keepRecords}
 [ -d ${quote(temporary)} ] || mkdir -m 1777 -- ${quote(temporary)} 2>/dev/null
 [ -e "$S/boot" ] || exit ${unpreparedCode}
 [ -d "$R" ] || exit ${noWorkspaceCode}
@@ -235,12 +238,13 @@ const maxVariablesBytes = 256 * 1024
  * head and tail in base64 and, if it is truncated, its number of line ends; then in base64 the last working directory with
  * the exported variables, and the variables before. Output goes to files, so that a background child cannot block the
  * call. It has a process group of its own, which is killed at the end. A command that is killed takes everything with it
- * that it started. Each program that the script runs makes every command slower, so there are few.
+ * that it started. The trap works with any options, aliases, functions and variables of the command. Each program that
+ * the script runs makes every command slower, so there are few.
  */
 export function runCommand({ at, command: text, cwd, exports, stdin, timeoutMs, maxOutput }: CommandScript): string {
   const inner = [
     markLimit(at),
-    `trap '__e=$?; { pwd -P || echo; env -0; } > ${at}/end 2>/dev/null; exit $__e' EXIT`,
+    `trap '{ \\builtin set +ex -- "$?"; } 2>/dev/null; { \\builtin pwd -P || \\builtin echo; \\builtin command env -0; } >| ${at}/end 2>/dev/null; \\builtin exit "$1"' EXIT`,
     exports,
     `cd -- ${quote(cwd)} 2>/dev/null || { trap - EXIT; exit ${noDirectoryCode}; }`,
     `env -0 > ${at}/begin`,
@@ -264,6 +268,7 @@ wait $p 2>/dev/null; code=$?
 ${stopTimer(at)}
 kill -KILL -- -$p 2>/dev/null
 [ $code != 137 ] || { [ -s "$D/end" ] && [ ! -e "$D/stop" ]; } || killScope ${scopeArguments(at)} KILL
+${keepRecords}; for k in "$D"/{out,err,end,begin}; do [ -f "$k" ] || { rm -rf -- "$k"; : > "$k"; }; done 2>/dev/null
 canWrite last || f=' full'
 [ "$f" ] || ${keepSpare(quote(at.slice(0, at.lastIndexOf('/'))))}
 e=$(( (\${EPOCHREALTIME/./} - t0) / 1000 ))

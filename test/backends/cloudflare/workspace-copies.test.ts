@@ -90,6 +90,21 @@ describe.each(apis)('a workspace, with the API %s,', (api) => {
     expect(world.errors).toEqual(['workspace.copy_unusable'])
   })
 
+  it('with a path that no container can create is restored without it, which is told once', async () => {
+    const { backend, box, engine } = open(api)
+    await backend.exec(
+      `echo kept > z; n=$(printf %200s | tr ' ' d); for i in {1..25}; do mkdir $n; cd $n; done; echo x > deep`,
+      T,
+    )
+    expect(await box.save()).toBe('saved')
+    engine.kill()
+    const first = await backend.exec('cat z', T)
+    expect(first.stdout).toBe('kept\n')
+    expect(first.stderr).toMatch(/\[\d paths of the last copy cannot be created[^\]]*ddd…ddd[^\]]*File name too long\n\]/)
+    expect(await backend.exec('cat z', T)).toMatchObject({ stdout: 'kept\n', stderr: '' })
+    expect(await box.save()).toBe('saved')
+  })
+
   const damages = [
     ['is missing', (key: string, objects: Map<string, Uint8Array>) => void objects.delete(key)],
     ['is empty', (key: string, objects: Map<string, Uint8Array>) => void objects.set(key, new Uint8Array())],

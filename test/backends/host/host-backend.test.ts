@@ -4,6 +4,7 @@ import type { HostRecord, HostPort } from '#backends/host/host-port.ts'
 import { scopeVariable, stateBeside } from '#backends/host/scripts.ts'
 import { conforms, onOne } from '../conformance.ts'
 import { endsEscapes } from './escapes.ts'
+import { keepsShellStates } from './shell-states.ts'
 import { hasBubblewrap } from '../../sandbox/bubblewrap.mjs'
 import { createLocalHost, isPrivileged } from './local-host.mjs'
 
@@ -189,6 +190,17 @@ describe('a command on a host', () => {
     const result = await open().backend.exec(command, T)
     expect(result.stdout).toBe(stdout)
     expect(result.timedOut).toBe(false)
+  })
+
+  keepsShellStates((work) => work(open().backend))
+
+  it('is not blocked by pipes in the place of our files, nor are later ones', async () => {
+    const { backend, state } = open()
+    const pipes = 'for f in "$S"/{boot,inode,note,restored} "$S"/x-*/{out,err,end,begin}; do rm -f "$f"; mkfifo "$f"; done'
+    await backend.exec('echo kept > a', T)
+    const first = await backend.exec(`S=${state}; ${pipes}; rm "$S"/x-*/end; exit 7`, T)
+    expect(first).toMatchObject({ exitCode: 7 })
+    expect((await backend.exec('cat a', T)).stdout).toBe('kept\n')
   })
 
   it('may be longer than the limit of arguments', async () => {

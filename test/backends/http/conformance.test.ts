@@ -3,6 +3,7 @@ import { httpBackend } from '#backends/http/http.ts'
 import { hasBubblewrap } from '../../sandbox/bubblewrap.mjs'
 import { newWorkspace, type SandboxServer, startSandbox, token } from '../../sandbox/server.mjs'
 import { conforms } from '../conformance.ts'
+import { keepsShellStates } from '../host/shell-states.ts'
 
 describe.skipIf(!hasBubblewrap)('the http backend against the reference server (needs bubblewrap)', () => {
   let server: SandboxServer
@@ -14,4 +15,5 @@ describe.skipIf(!hasBubblewrap)('the http backend against the reference server (
   afterAll(() => server.stop())
 
   conforms('http', (work) => work(backend))
+  keepsShellStates((work) => work(backend))
 })
