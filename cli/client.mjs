@@ -1,6 +1,6 @@
 /** Calls the HTTP API: JSON, bytes and streams of events. */
 
-import { ApiError, createApi } from '../bin/lib/api.mjs'
+import { ApiError, createApi, requirePath } from '../bin/lib/api.mjs'
 import { readEvents } from './events.mjs'
 
 export { ApiError }
@@ -29,6 +29,7 @@ export function createClient({ url, key }) {
     },
     /** The response itself, for bytes. */
     async fetch(path, init = {}) {
+      requirePath(path)
       const headers = { authorization: `Bearer ${key}`, ...init.headers }
       const answer = await fetch(`${url}${path}`, { ...init, headers }).catch(() => undefined)
       if (!answer) throw new ApiError(`${url} cannot be reached. Is the server running?`)

@@ -1,5 +1,9 @@
 /** Prints results: as JSON with `--json`, else as text for people. Data goes to stdout, notes to stderr. */
 
+import { accessSync, constants, existsSync, statSync } from 'node:fs'
+import { dirname } from 'node:path'
+import { UsageError } from './exits.mjs'
+
 export const print = (text) => void process.stdout.write(text.endsWith('\n') ? text : `${text}\n`)
 export const note = (text) => void process.stderr.write(`${text}\n`)
 
@@ -30,3 +34,16 @@ export function printList({ json }, items, head, toRow) {
 export const printOne = ({ json }, item, text) => print(json ? JSON.stringify(item) : text)
 
 export const dollars = (usd) => `$${(usd ?? 0).toFixed(4)}`
+
+/** Before anything runs: results that cannot be written would be lost. */
+export function requireWritable(file) {
+  const folder = dirname(file)
+  if (!existsSync(folder)) throw new UsageError(`There is no folder ${folder} for ${file}.`)
+  const isThere = existsSync(file)
+  if (isThere && statSync(file).isDirectory()) throw new UsageError(`${file} is a folder.`)
+  try {
+    accessSync(isThere ? file : folder, constants.W_OK)
+  } catch {
+    throw new UsageError(`${file} cannot be written.`)
+  }
+}

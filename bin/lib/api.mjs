@@ -5,7 +5,7 @@ const maxWaitMs = 30_000
 
 /** Routes of POST that take an `Idempotency-Key`, so that a repeated request is done once. */
 const keyedRoutes =
-  /^\/api\/(?:sessions(?:\/import|\/[^/]+\/(?:chat|fork|retry|steer))?|jobs(?:\/[^/]+\/run)?|batches)(?:\?|$)/
+  /^\/(?:v1\/responses|api\/(?:sessions(?:\/import|\/[^/]+\/(?:chat|fork|retry|steer))?|jobs(?:\/[^/]+\/run)?|batches))(?:\?|$)/
 
 /** An error that the server has answered, or that it cannot be reached. `message` says what to do. */
 export class ApiError extends Error {
@@ -17,10 +17,16 @@ export class ApiError extends Error {
   }
 }
 
+/** Addresses resolve `..`, so that the name of a file would choose another route. */
+export function requirePath(path) {
+  if (path.split('?', 1)[0].split('/').includes('..')) throw new ApiError('A path must not have "..".')
+}
+
 export function createApi({ url, key, fetch: send = fetch, wait = (ms) => new Promise((go) => setTimeout(go, ms)) }) {
   const base = url.replace(/\/+$/, '')
   /** Sends JSON or bytes, and returns the parsed answer with its status. All attempts of a call have the same headers. */
   return async function call(method, path, body, headers = {}) {
+    requirePath(path)
     const isKeyed = method === 'POST' && keyedRoutes.test(path)
     const once = isKeyed && { 'idempotency-key': crypto.randomUUID() }
     const request = renderRequest(method, body, { authorization: `Bearer ${key}`, ...once, ...headers })

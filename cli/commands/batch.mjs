@@ -3,18 +3,21 @@
 import { createWriteStream, readFileSync } from 'node:fs'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
-import { createClient } from '../client.mjs'
+import { ApiError, createClient } from '../client.mjs'
 import { requireConfig } from '../config.mjs'
 import { exits, UsageError } from '../exits.mjs'
-import { dollars, note, print, printList, printOne } from '../output.mjs'
+import { dollars, note, print, printList, printOne, requireWritable } from '../output.mjs'
 import { parsePrompts } from '../prompt-file.mjs'
 
 const pollMs = 2_000
+/** How long a follower looks for a server that is away. */
+const patienceMs = 600_000
 const batchPath = (id, rest = '') => `/api/batches/${encodeURIComponent(id)}${rest}`
 const pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms))
 
 export async function run({ options, words: [action = 'ls', id], usage }) {
   const client = createClient(requireConfig())
+  if (options.out !== undefined) requireWritable(options.out)
   const acts = {
     ls: () => list(client, options),
     show: async () =>
@@ -70,8 +73,9 @@ async function start(client, options, file) {
 
 /** Ends with 0 when every prompt has an answer. */
 async function follow(client, options, id) {
-  for (let shown = ''; ;) {
-    const batch = await client.get(batchPath(id))
+  const look = () => client.get(batchPath(id))
+  // A server that is away from the beginning may be the wrong one.
+  for (let [shown, batch] = ['', await look()]; ; batch = await whileAway(id, look)) {
     const line = progressOf(batch)
     if (line !== shown) {
       shown = line
@@ -79,10 +83,24 @@ async function follow(client, options, id) {
       else note(line)
     }
     if (batch.status !== 'running' && !batch.counts.running) {
-      await writeResults(client, id, options)
+      await whileAway(id, () => writeResults(client, id, options))
       return batch.status === 'completed' && !batch.counts.failed ? exits.done : exits.failed
     }
     await pause(pollMs)
+  }
+}
+
+/** The batch goes on without its follower, and so does the follower without the server for a while. */
+async function whileAway(id, ask) {
+  for (let [until, isNoted] = [Date.now() + patienceMs, false]; ; isNoted = true) {
+    try {
+      return await ask()
+    } catch (error) {
+      if (!(error instanceof ApiError) || (error.status ?? 500) < 500) throw error
+      if (Date.now() > until) throw new ApiError(`${error.message} \`talaria batch follow ${id}\` shows the rest.`)
+      if (!isNoted) note(`${error.message} The batch goes on there; looking again.`)
+      await pause(pollMs)
+    }
   }
 }
 
@@ -98,9 +116,18 @@ const printProgress = (options, batch) => printOne(options, batch, progressOf(ba
 /** To the file of `--out`, else to stdout. */
 async function writeResults(client, id, { format = 'results', out }) {
   const answer = await client.fetch(batchPath(id, `/results?format=${encodeURIComponent(format)}`))
-  if (!answer.ok) throw new UsageError((await answer.json()).error?.message ?? `The server answered ${answer.status}.`)
-  if (out === undefined) return print(await answer.text())
-  await pipeline(Readable.fromWeb(answer.body), createWriteStream(out))
+  if (!answer.ok) {
+    const { error } = (await answer.json().catch(() => undefined)) ?? {}
+    const message = error?.message ?? `The server answered ${answer.status}.`
+    throw answer.status === 400 ? new UsageError(message) : new ApiError(message, { status: answer.status })
+  }
+  try {
+    if (out === undefined) return print(await answer.text())
+    await pipeline(Readable.fromWeb(answer.body), createWriteStream(out))
+  } catch (error) {
+    if (error?.syscall !== undefined) throw error
+    throw new ApiError('The connection was lost before all results had come.')
+  }
   note(`Written to ${out}.`)
 }
 

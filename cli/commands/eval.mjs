@@ -1,14 +1,13 @@
 /** `talaria eval`: runs cases against the agent, side by side for several models, and compares with the last run. */
 
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
-import { dirname } from 'node:path'
 import { createClient } from '../client.mjs'
 import { requireConfig } from '../config.mjs'
 import { loadCases } from '../eval/load-cases.mjs'
 import { reporters } from '../eval/reports.mjs'
-import { runCase } from '../eval/run-case.mjs'
+import { runCase, stopAll } from '../eval/run-case.mjs'
 import { exits, UsageError } from '../exits.mjs'
-import { note, print } from '../output.mjs'
+import { note, print, requireWritable } from '../output.mjs'
 
 const defaultRecord = '.talaria-eval.json'
 
@@ -18,10 +17,12 @@ export async function run({ options, words: paths }) {
   const client = createClient(requireConfig())
   const { record = defaultRecord, out } = options
   // Before anything runs: results that cannot be written would be lost.
-  for (const file of [record, out ?? record]) requireFolder(file)
+  for (const file of [record, out ?? record]) requireWritable(file)
   const before = readRecord(record)
   const planned = cases.flatMap((one) => modelsOf(one, options).map((model) => ({ one, model })))
-  const results = await runAll(planned, { client, options, before })
+  const interrupt = () => void stopAll(client).finally(() => process.exit(130))
+  process.once('SIGINT', interrupt)
+  const results = await runAll(planned, { client, options, before }).finally(() => process.off('SIGINT', interrupt))
   writeRecord(record, before, results)
   const passed = results.filter((one) => one.passed).length
   const text = reporters[reporter](results)
@@ -65,8 +66,9 @@ async function runAll(planned, { client, options, before }) {
     for (let n = 0; n < repeat; n++) runs.push(await runCase(client, one, model))
     const isGood = ({ failures, warnings }) => !failures.length && !(options.strict && warnings.length)
     const rate = runs.filter(isGood).length / runs.length
-    const last = before[keyOf(one.name, model)]
-    return { name: one.name, model, passed: rate >= (one.least ?? 1), rate, runs, ...(last && { before: last }) }
+    const key = keyOf(one.name, model)
+    const last = Object.hasOwn(before, key) && { before: before[key] }
+    return { name: one.name, model, passed: rate >= (one.least ?? 1), rate, runs, ...last }
   }
   await Promise.all(Array.from({ length: count(options.concurrency, 'concurrency', 4) }, work))
   return results
@@ -88,8 +90,4 @@ function readRecord(file) {
   } catch {
     throw new UsageError(`${file} is no record of a run. Delete it, or name another one with --record.`)
   }
-}
-
-function requireFolder(file) {
-  if (!existsSync(dirname(file))) throw new UsageError(`There is no folder ${dirname(file)} for ${file}.`)
 }

@@ -1,6 +1,6 @@
 /** Judges what a run has done by the assertions of its case. */
 
-import { findProblem } from './json-schema.mjs'
+import { findProblem, matches } from './json-schema.mjs'
 
 /**
  * Returns why the assertion does not hold, or undefined. `seen`: `calls` (name and input), `asked` (kinds), `cost`, `output`,
@@ -8,7 +8,11 @@ import { findProblem } from './json-schema.mjs'
  */
 export async function findFailure(assertion, seen) {
   const [name] = Object.keys(assertion).filter((one) => one !== 'soft')
-  return assertions[name](assertion[name], seen)
+  try {
+    return await assertions[name](assertion[name], seen)
+  } catch (error) {
+    return error.message
+  }
 }
 
 /** Names an assertion in reports. */
@@ -60,11 +64,16 @@ function findTextFailure(wanted, text) {
   const check = typeof wanted === 'string' ? { contains: wanted } : wanted
   if (check.contains !== undefined) return text.includes(check.contains) ? undefined : `it is ${shown(text)}`
   if (check.equals !== undefined) return text.trim() === check.equals.trim() ? undefined : `it is ${shown(text)}`
-  if (check.matches !== undefined) return new RegExp(check.matches, 'u').test(text) ? undefined : `it is ${shown(text)}`
+  if (check.matches !== undefined) return matches(check.matches, text) ? undefined : `it is ${shown(text)}`
+  const json = parse(text.replace(/^\s*```(?:json)?\n([^]*)\n```\s*$/, '$1'))
+  return json ? findProblem(check.schema, json.value) : `it is no JSON: ${shown(text)}`
+}
+
+function parse(text) {
   try {
-    return findProblem(check.schema, JSON.parse(text.replace(/^\s*```(?:json)?\n([^]*)\n```\s*$/, '$1')))
+    return { value: JSON.parse(text) }
   } catch {
-    return `it is no JSON: ${shown(text)}`
+    return undefined
   }
 }
 
@@ -72,5 +81,5 @@ function findTextFailure(wanted, text) {
 function hasPart(value, part) {
   if (typeof part !== 'object' || part === null) return Object.is(value, part)
   if (typeof value !== 'object' || value === null) return false
-  return Object.entries(part).every(([name, one]) => hasPart(value[name], one))
+  return Object.entries(part).every(([name, one]) => Object.hasOwn(value, name) && hasPart(value[name], one))
 }

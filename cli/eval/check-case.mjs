@@ -1,5 +1,7 @@
 /** Checks the form of a case before anything runs, so that a misspelled assertion cannot pass or fail by accident. */
 
+import { findSchemaProblem, isPattern } from './json-schema.mjs'
+
 const isText = (value) => typeof value === 'string' && value !== ''
 const isObject = (value) => typeof value === 'object' && value !== null && !Array.isArray(value)
 const isList = (isOne) => (value) => Array.isArray(value) && value.length > 0 && value.every(isOne)
@@ -17,19 +19,14 @@ const isShape = (fields) => (value) =>
   Object.keys(value).every((name) => Object.hasOwn(fields, name)) &&
   Object.entries(fields).every(([name, isRight]) => isRight(value[name]))
 
-function isPattern(value) {
-  try {
-    return isText(value) && Boolean(new RegExp(value, 'u'))
-  } catch {
-    return false
-  }
-}
+/** Of a file in the workspace. */
+const isPath = (value) => isText(value) && !value.split('/').includes('..')
 
 const textChecks = {
   contains: isText,
   equals: (value) => typeof value === 'string',
   matches: isPattern,
-  schema: isObject,
+  schema: (value) => isObject(value) && findSchemaProblem(value) === undefined,
 }
 const isTextCheck = (value) => {
   if (isText(value)) return true
@@ -38,7 +35,7 @@ const isTextCheck = (value) => {
 }
 const textForms = 'a text in quotes, {contains}, {equals}, {matches} with a regular expression, or {schema}'
 const isCall = isShape({ name: isText, input: () => true, times: isOptional(isCount(0)) })
-const isFile = isShape({ path: isText, absent: isOptional(isFlag), text: isOptional(isTextCheck) })
+const isFile = isShape({ path: isPath, absent: isOptional(isFlag), text: isOptional(isTextCheck) })
 
 /** The form of each assertion, and its description. */
 const assertions = {
@@ -49,7 +46,7 @@ const assertions = {
   maxToolCalls: [isCount(0), 'a whole number'],
   maxCost: [isNumber(0, Infinity), 'a number of USD'],
   output: [isTextCheck, textForms],
-  file: [isFile, `{path, text} or {path, absent: true}, where text is ${textForms}`],
+  file: [isFile, `{path, text} or {path, absent: true}, where path has no ".." and text is ${textForms}`],
   judge: [
     isShape({ rubric: isText, least: isOptional(isNumber(0, 1)), model: isOptional(isText) }),
     '{rubric, least, model}, with least from 0 to 1',
@@ -63,7 +60,8 @@ const isStandIn = isShape({
   returns: () => true,
   results: isOptional(isList(() => true)),
 })
-const isMapOfTexts = (value) => isObject(value) && Object.values(value).every((one) => typeof one === 'string')
+const isMapOfTexts = (value) =>
+  isObject(value) && Object.entries(value).every(([path, one]) => isPath(path) && typeof one === 'string')
 
 const fields = {
   name: [isText, 'a text'],
@@ -73,7 +71,7 @@ const fields = {
   model: [isOptional(isText), 'a model'],
   instructions: [isOptional(isText), 'a text'],
   settings: [isOptional(isObject), 'settings of a session'],
-  files: [isOptional(isMapOfTexts), 'texts by path'],
+  files: [isOptional(isMapOfTexts), 'texts by path, which has no ".."'],
   tools: [isOptional(isList(isStandIn)), 'a list of {name, description, parameters, returns, results}'],
   toolsets: [isOptional(isList(isText)), 'a list of names'],
   approvals: [isOptional(isOneOf('once', 'deny')), 'once or deny'],
@@ -86,6 +84,7 @@ const fields = {
 /** Returns the first problem of a case, or undefined. */
 export function findCaseProblem(given) {
   if (!isObject(given) || !isText(given.name)) return 'a case needs a name.'
+  if (!isTree(given)) return `"${given.name}" cannot be written as JSON.`
   const unknown = Object.keys(given).find((name) => !Object.hasOwn(fields, name))
   if (unknown !== undefined) return `"${given.name}" has an unknown field: ${unknown}.`
   const wrong = Object.entries(fields).find(([name, [isRight]]) => !isRight(given[name]))
@@ -97,11 +96,26 @@ export function findCaseProblem(given) {
   return undefined
 }
 
+/** A part of YAML may be inside itself, and a module has values that JSON has not. */
+function isTree(value) {
+  try {
+    return JSON.stringify(value) !== undefined
+  } catch {
+    return false
+  }
+}
+
 function findAssertionProblem({ soft, ...assertion }) {
   const [name, ...others] = Object.keys(assertion)
   if (name === undefined || others.length || !Object.hasOwn(assertions, name))
     return `has ${[name, ...others].filter(Boolean).join(', ') || 'nothing'}; it needs one of ${Object.keys(assertions).join(', ')}.`
   const [isRight, form] = assertions[name]
-  if (!isRight(assertion[name])) return `is wrong: ${name} needs ${form}.`
+  if (!isRight(assertion[name])) return `is wrong: ${explainSchema(assertion[name]) ?? `${name} needs ${form}`}.`
   return soft === undefined || isFlag(soft) ? undefined : 'is wrong: soft needs true or false.'
+}
+
+function explainSchema(value) {
+  const { schema } = value?.text ?? value ?? {}
+  const problem = isObject(schema) ? findSchemaProblem(schema) : undefined
+  return problem === undefined ? undefined : `in its schema ${problem}`
 }

@@ -53,7 +53,9 @@ async function readModule(file) {
     return (await import(pathToFileURL(resolve(file)).href)).default
   } catch (error) {
     const isOld = error?.code === 'ERR_UNKNOWN_FILE_EXTENSION'
-    throw new UsageError(`${file}: ${isOld ? 'cases in TypeScript need Node 22.18 or newer.' : error?.message}`)
+    throw new UsageError(
+      `${file}: ${isOld ? 'cases in TypeScript need Node 22.18 or newer.' : (error?.message ?? String(error))}`,
+    )
   }
 }
 

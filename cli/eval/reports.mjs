@@ -48,8 +48,13 @@ function summaryOf(results) {
 
 const renderJson = (results) => JSON.stringify({ results }, null, 2)
 
+const entities = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', '\n': '&#10;', '\t': '&#9;' }
+/** XML has no place for two signs of Unicode and for halves of signs. */
 const escape = (text) =>
-  plain(text).replace(/[&<>"]/g, (sign) => ({ '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' })[sign])
+  plain(text)
+    .toWellFormed()
+    .replace(/[\ufffe\uffff]/g, '')
+    .replace(/[&<>"\n\t]/g, (sign) => entities[sign])
 
 function renderJunit(results) {
   const failed = results.filter((one) => !one.passed).length

@@ -7,28 +7,54 @@ const pollMs = 150
 const defaultTimeoutSeconds = 300
 const pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms))
 
+/** Sessions of runs that go on. */
+const open = new Set()
+
+/** Stops them, as when a person interrupts the command. */
+export const stopAll = (client) => Promise.all([...open].map((session) => stop(client, session)))
+
+const stop = (client, session) => client.call('POST', sessionPath(session, '/stop'), {}).catch(() => undefined)
+
 /** Returns the run: `failures` of gates, `warnings` of soft assertions, and what it took. Never rejects for a case. */
 export async function runCase(client, one, model) {
   const started = Date.now()
+  let session
   try {
-    const session = await openSession(client, one, model)
+    session = await openSession(client, one, model)
+    open.add(session)
+    await putFiles(client, session, one)
     const work = { client, one, model, session, asked: [], used: new Map(), deadline: started + timeoutOf(one) }
     for (const message of one.messages) {
       await send(work, message)
       await settle(work)
     }
     const judged = await judgeRun(work)
-    const tags = ['eval', judged.failures.length ? 'eval-failed' : 'eval-passed']
-    // A key without the scope write may run cases all the same.
-    await client.call('PATCH', sessionPath(session), { tags }).catch(() => undefined)
+    await tag(client, session, judged)
     return { ...judged, session, ms: Date.now() - started }
   } catch (error) {
     // Without access no case can run.
     if (error instanceof ApiError && (error.status === 401 || error.status === 403)) throw error
     const failures = [{ assertion: 'run', reason: error.message }]
-    return { failures, warnings: [], calls: [], cost: 0, output: '', ms: Date.now() - started }
+    const cost = session === undefined ? 0 : await giveUp(client, session, failures)
+    return { failures, warnings: [], calls: [], cost, output: '', session, ms: Date.now() - started }
+  } finally {
+    open.delete(session)
   }
 }
+
+/** Returns what the run has cost. */
+async function giveUp(client, session, failures) {
+  await stop(client, session)
+  await tag(client, session, { failures })
+  const { usage } = await client.get(sessionPath(session)).catch(() => ({}))
+  return usage?.cost_usd ?? 0
+}
+
+/** A key without the scope write may run cases all the same. */
+const tag = (client, session, { failures }) =>
+  client
+    .call('PATCH', sessionPath(session), { tags: ['eval', failures.length ? 'eval-failed' : 'eval-passed'] })
+    .catch(() => undefined)
 
 const timeoutOf = ({ timeoutSeconds = defaultTimeoutSeconds }) => timeoutSeconds * 1_000
 
@@ -39,14 +65,18 @@ async function openSession(client, one, model) {
     ...(one.settings && { settings: one.settings }),
   }
   const { body } = await client.call('POST', '/api/sessions', { ...fields, ...(model && { model }) })
-  for (const [path, text] of Object.entries(one.files ?? {}))
-    await client.call('PUT', sessionPath(body.id, filePath(path)), new TextEncoder().encode(text))
   return body.id
+}
+
+async function putFiles(client, session, { files = {} }) {
+  for (const [path, text] of Object.entries(files))
+    await client.call('PUT', sessionPath(session, filePath(path)), new TextEncoder().encode(text))
 }
 
 const filePath = (path) => `/files/${path.split('/').map(encodeURIComponent).join('/')}`
 
-function send(work, input) {
+/** In the background: a connection that waits for the answer would end before a long run. */
+async function send(work, input) {
   const { client, one, session, model } = work
   const tools = (one.tools ?? []).map(({ name, description = '', parameters }) => ({
     type: 'function',
@@ -58,22 +88,20 @@ function send(work, input) {
   const body = {
     conversation: session,
     input,
+    background: true,
     ...(model && { model }),
     ...(one.instructions && { instructions: one.instructions }),
     ...(tools.length && { tools }),
   }
   const headers = one.toolsets && { 'x-talaria-toolsets': one.toolsets.join(',') }
-  return client.call('POST', '/v1/responses', body, headers).then(({ body: answer }) => (work.response = answer))
+  work.response = (await client.call('POST', '/v1/responses', body, headers)).body
 }
 
 /** Answers what waits until the run has ended. */
 async function settle(work) {
   for (;;) {
-    if (Date.now() > work.deadline) {
-      await work.client.call('POST', sessionPath(work.session, '/stop'), {}).catch(() => undefined)
-      throw new Error(`It did not end within ${timeoutOf(work.one) / 1_000} seconds.`)
-    }
-    const calls = listOpenCalls(work)
+    if (Date.now() > work.deadline) throw new Error(`It did not end within ${timeoutOf(work.one) / 1_000} seconds.`)
+    const calls = await listOpenCalls(work)
     if (calls.length) {
       await send(
         work,
@@ -82,17 +110,21 @@ async function settle(work) {
       continue
     }
     const { status } = await work.client.get(sessionPath(work.session))
-    if (status === 'idle') return
+    if (status === 'idle' && !work.response) return
     if (status !== 'waiting' || !(await answerPerson(work))) await pause(pollMs)
   }
 }
 
-/** The calls of stand-ins in the last response. */
-function listOpenCalls(work) {
-  const { response, one } = work
-  const own = new Set((one.tools ?? []).map(({ name }) => name))
+/** The calls of stand-ins in the last response, as soon as it has ended. */
+async function listOpenCalls(work) {
+  if (!work.response) return []
+  const { status, output, error } = await work.client.get(`/v1/responses/${encodeURIComponent(work.response.id)}`)
+  if (status === 'queued' || status === 'in_progress') return []
   work.response = undefined
-  return (response?.output ?? []).filter(({ type, name }) => type === 'function_call' && own.has(name))
+  if (status === 'failed' && !output.some(({ type }) => type === 'message'))
+    throw new Error(error?.message ?? 'The run has failed.')
+  const own = new Set((work.one.tools ?? []).map(({ name }) => name))
+  return output.filter(({ type, name }) => type === 'function_call' && own.has(name))
 }
 
 function standIn({ one, used }, { name }) {
@@ -137,7 +169,7 @@ async function judgeRun(work) {
   }
   const [failures, warnings] = [[], []]
   for (const assertion of one.assert) {
-    const reason = await findFailure(assertion, seen).catch((error) => error.message)
+    const reason = await findFailure(assertion, seen)
     if (reason !== undefined) (assertion.soft ? warnings : failures).push({ assertion: describe(assertion), reason })
   }
   return { failures, warnings, calls: calls.map(({ name }) => name), cost: seen.cost, output }
@@ -153,7 +185,9 @@ function readCall({ function: { name, arguments: json } }) {
 
 async function readFile(client, session, path) {
   const answer = await client.fetch(sessionPath(session, filePath(path)))
-  return answer.ok ? answer.text() : undefined
+  if (answer.ok) return answer.text()
+  if (answer.status === 404) return undefined
+  throw new Error(`${path} cannot be read: the server answered ${answer.status}.`)
 }
 
 const verdict = {

@@ -1,5 +1,7 @@
 /** Sends requests to the API of our own origin. The cookie signs them in. */
 
+export { fileOf, filePath, path } from './paths.ts'
+
 export class ApiError extends Error {
   override readonly name = 'ApiError'
   readonly status: number
@@ -61,11 +63,3 @@ export async function toError(response: Response): Promise<ApiError> {
     return new ApiError(response.status, fallback)
   }
 }
-
-/** Builds a path from segments that may contain any character. */
-export const path = (strings: TemplateStringsArray, ...values: readonly string[]): string =>
-  strings.reduce((all, text, at) => all + (at ? encodeURIComponent(values[at - 1] ?? '') : '') + text, '')
-
-/** Files have slashes in their paths. */
-export const filePath = (session: string, file: string): string =>
-  `/api/sessions/${encodeURIComponent(session)}/files/${file.split('/').map(encodeURIComponent).join('/')}`

@@ -106,12 +106,18 @@ export async function startServer({
   })
   const output = collect(child)
   const group = child.pid ?? 0
-  // A test that fails half-way must not leave a server behind.
-  process.once('exit', () => killGroup(group, 'SIGKILL'))
+  // A test that fails half-way must not leave a server behind. The number of one that has ended may belong to others.
+  const killAtExit = () => killGroup(group, 'SIGKILL')
+  process.once('exit', killAtExit)
+  const untilGone = async (timeoutMs?: number): Promise<boolean> => {
+    const isGone = await waitForExit(group, timeoutMs)
+    if (isGone) process.off('exit', killAtExit)
+    return isGone
+  }
   const printed = (text: string | RegExp, timeoutMs = 30_000) => waitForOutput(child, output, text, timeoutMs)
   const kill = async () => {
     killGroup(group, 'SIGKILL')
-    await waitForExit(group)
+    await untilGone()
   }
   try {
     // Another entry may have to be built first. A start itself gives up after 120 s, and says why.
@@ -131,7 +137,7 @@ export async function startServer({
     killRuntime: () => process.kill(runtimeOf(group, state), 'SIGKILL'),
     stop: async (timeoutMs = 8_000) => {
       killGroup(group, 'SIGTERM')
-      if (!(await waitForExit(group, timeoutMs))) await kill()
+      if (!(await untilGone(timeoutMs))) await kill()
     },
   }
 }

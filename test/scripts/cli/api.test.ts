@@ -33,6 +33,7 @@ describe('a call of the API', () => {
     '/api/sessions/import?id=x',
     '/api/jobs/job_1/run',
     '/api/batches',
+    '/v1/responses',
   ])('repeats POST %s with the same Idempotency-Key', async (path) => {
     expect(await api(lost())('POST', path, {})).toMatchObject({ status: 200 })
     expect(keys).toEqual([expect.any(String), keys[0], keys[0]])
@@ -45,6 +46,13 @@ describe('a call of the API', () => {
       expect(keys).toEqual([undefined])
     },
   )
+
+  it('sends no path that the address would resolve to another route', async () => {
+    const climbs = api([])('PUT', '/api/sessions/ses_1/files/../../../settings', {})
+    await expect(climbs).rejects.toThrow('A path must not have ".."')
+    expect(keys).toEqual([])
+    expect(await api([])('GET', '/api/sessions/ses_1/files/a..b?note=/../')).toMatchObject({ status: 200 })
+  })
 
   it('repeats every request that a limit has refused', async () => {
     expect(await api([new Response('', { status: 429 })])('POST', '/api/keys', {})).toMatchObject({ status: 200 })

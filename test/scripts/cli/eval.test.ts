@@ -57,6 +57,8 @@ describe('cases', () => {
     ['name: x\nmessages: [a]\nleast: 70\nassert: [{ output: a }]\n', 'least to be a number from 0 to 1'],
     ['name: x\nmessages: [a]\napprovals: session\nassert: [{ output: a }]\n', 'once or deny'],
     ['name: x\nmessages: [a]\ntools: [{ nam: y }]\nassert: [{ output: a }]\n', 'tools'],
+    ['name: x\nmessages: [a]\nfiles: { ../../../settings: a }\nassert: [{ output: a }]\n', 'files to be texts'],
+    ['name: x\nmessages: [a]\nsettings: &s { b: *s }\nassert: [{ output: a }]\n', '"x" cannot be written as JSON'],
   ])('are refused before anything runs: %j', async (text, message) => {
     expect(await refusalOf(text)).toContain(message)
   })
@@ -77,6 +79,13 @@ describe('cases', () => {
     ['{ output: { contain: a } }', 'output needs'],
     ['{ output: { matches: "(" } }', 'output needs'],
     ['{ file: { text: a } }', 'file needs'],
+    ['{ file: { path: ../../keys } }', 'file needs'],
+    ['{ output: { schema: { uniqueItems: true } } }', 'in its schema uniqueItems is not checked'],
+    ['{ output: { schema: { items: { $ref: "#" } } } }', 'in its schema $ref is not checked'],
+    ['{ output: { schema: { properties: { a: { pattern: "(" } } } } }', 'pattern must be a regular expression'],
+    ['{ output: { schema: { required: a } } }', 'required must be a list'],
+    ['{ file: { path: a, text: { schema: { anyOf: {} } } } }', 'anyOf must be a list'],
+    ['{ output: { schema: { items: [{ type: string }] } } }', 'a schema must be an object'],
     ['{ judge: { rubric: a, least: 7 } }', 'judge needs'],
   ])('with a wrong assertion are refused: %s', async (assertion, message) => {
     expect(await refusalOf(withAssertion(assertion))).toContain(message)
@@ -118,6 +127,13 @@ const assertions: readonly (readonly [name: string, right: unknown, wrong: unkno
   ['output', { equals: ` ${seen.output}\n` }, { equals: 'chair' }, 'it is "'],
   ['output', { matches: 'count":\\d' }, { matches: '^chair' }, 'it is "'],
   ['output', { schema }, { schema: { required: ['price'] } }, '$.price is missing'],
+  [
+    'output',
+    { schema: { enum: [{ count: 3, item: 'chair' }] } },
+    { schema: { additionalProperties: false } },
+    'must not',
+  ],
+  ['output', { matches: '`' }, { matches: '^(?:[^]+)+$\\b' }, 'takes more than a second'],
   ['file', { path: 'a.txt', text: 'one' }, { path: 'a.txt', text: { equals: 'two' } }, 'it is "one'],
   ['file', { path: 'b.txt', absent: true }, { path: 'a.txt', absent: true }, 'a.txt is there'],
   ['file', { path: 'a.txt' }, { path: 'b.txt' }, 'b.txt is missing'],
@@ -129,6 +145,13 @@ it.each(assertions)('%s holds for %j and not for %j', async (name, right, wrong,
   expect(await findFailure({ [name]: right, soft: true }, seen)).toBeUndefined()
   expect(await findFailure({ [name]: wrong }, seen)).toContain(reason)
   expect(describeAssertion({ soft: true, [name]: wrong })).toContain(name)
+})
+
+it('knows no names that objects have by themselves', async () => {
+  const output = '{"constructor":1}'
+  const schemaOf = (properties: object) => ({ output: { schema: { properties, additionalProperties: false } } })
+  expect(await findFailure(schemaOf({}), { ...seen, output })).toBe('$.constructor must not be there')
+  expect(await findFailure(schemaOf({ constructor: true }), { ...seen, output })).toBeUndefined()
 })
 
 describe('reporters', () => {
@@ -162,5 +185,12 @@ describe('reporters', () => {
     const text = (reporters as Readonly<Record<string, (all: unknown) => string>>)[name]?.(results) ?? ''
     for (const part of parts) expect(text).toContain(part)
     expect(text).not.toContain('\u001b')
+  })
+
+  it('junit is XML whatever the names and reasons are', () => {
+    const hostile = [{ assertion: 'output "a\nb"', reason: '\ud800\ufffe]]><x>\u0000' }]
+    const text = reporters.junit([{ name: '"\t\uffff', passed: false, rate: 0, runs: [{ ...run, failures: hostile }] }])
+    expect(text).toContain('name="&quot;&#9;"')
+    expect(text).toContain('<failure message="output &quot;a&#10;b&quot;: \ufffd]]&gt;&lt;x&gt;"/>')
   })
 })

@@ -1,7 +1,7 @@
 /** Projects: which there are, and one with its instructions, model, files, sessions and members. */
 
 import { useState } from 'preact/hooks'
-import { api, get, type Page, path, send } from '../../api/client.ts'
+import { api, fileOf, get, type Page, path, send } from '../../api/client.ts'
 import { can } from '../../api/me.ts'
 import type { Project, Session } from '../../model/types.ts'
 import { Button } from '../../parts/button.tsx'
@@ -187,8 +187,7 @@ function About({ project, of }: PartProps) {
   )
 }
 
-const fileAddress = ({ id }: Project, file: string): string =>
-  `${path`/api/projects/${id}`}/files/${file.split('/').map(encodeURIComponent).join('/')}`
+const fileAddress = ({ id }: Project, file: string): string => fileOf(path`/api/projects/${id}`, file)
 
 function Files({ project, of }: PartProps) {
   const put = async (files: readonly File[]) => {
