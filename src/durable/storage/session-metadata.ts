@@ -215,6 +215,8 @@ export type SessionMetadata = Conversations & {
   readonly reviewedThrough?: number
   /** Runs up to this row were kept as trajectories (core/trajectories.ts). */
   readonly trajectoriesThrough?: number | undefined
+  /** Also after they were switched off. */
+  readonly hasTrajectories?: true | undefined
   /** Messages from this seq on were undone, but history still has them. */
   readonly retractedFrom?: number | undefined
   /** Runs that were undone and are back: history counts their usage with their messages again. */

@@ -22,26 +22,30 @@ export async function listTrajectories(call: Call): Promise<Response> {
 
 async function* readLines({ env, tenant, authority, query }: Call): AsyncGenerator<string> {
   const prefix = trajectoryPrefix(tenant.id, query.outcome)
-  const opened = new Map<string, boolean>()
-  const mayOpen = async (session: string): Promise<boolean> => {
-    const known = opened.get(session)
-    if (known !== undefined) return known
-    const may = (await sessionStub(env, tenant.id, session).info.get(authority)) !== undefined
-    opened.set(session, may)
-    return may
+  const opened = new Map<string, Promise<boolean>>()
+  const askSession = async (session: string): Promise<boolean> =>
+    (await sessionStub(env, tenant.id, session).info.get(authority)) !== undefined
+  const mayOpen = (session: string): Promise<boolean> => {
+    const known = opened.get(session) ?? askSession(session)
+    opened.set(session, known)
+    return known
   }
-  let [left, startAfter] = [query.limit, prefix + (query.after ?? '')]
+  let left = query.limit
+  for await (const key of listKeys(env, prefix, query.after)) {
+    if (left === 0) return
+    const session = decodeURIComponent(key.slice(prefix.length).split('~')[1] ?? '')
+    const found = (await mayOpen(session)) ? await env.BLOBS?.get(key) : null
+    if (!found) continue
+    left--
+    yield await found.text()
+  }
+}
+
+async function* listKeys({ BLOBS }: Env, prefix: string, after = ''): AsyncGenerator<string> {
+  let startAfter = prefix + after
   for (;;) {
-    const page = await env.BLOBS?.list({ prefix, startAfter })
-    for (const { key } of page?.objects ?? []) {
-      if (left === 0) return
-      startAfter = key
-      const session = decodeURIComponent(key.slice(prefix.length).split('~')[1] ?? '')
-      const found = (await mayOpen(session)) ? await env.BLOBS?.get(key) : null
-      if (!found) continue
-      left--
-      yield await found.text()
-    }
+    const page = await BLOBS?.list({ prefix, startAfter })
+    for (const { key } of page?.objects ?? []) yield (startAfter = key)
     if (!page?.truncated) return
   }
 }

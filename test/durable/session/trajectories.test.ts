@@ -72,6 +72,12 @@ it('keeps ended runs by outcome, without secrets, until their days or their sess
   expect(await read('limit=1')).toEqual([line])
   expect(await read('', (await newTenant()).key)).toEqual([])
 
+  await call('PATCH', '/api/settings', { key, body: { sessions: { trajectory_days: null } } })
+  forgetSnapshot(id)
+  await ask('when it is off', session)
+  expect(await read('')).toHaveLength(2)
+  await call('PATCH', '/api/settings', { key, body: { sessions: { trajectory_days: 7 } } })
+
   await call('DELETE', `/api/sessions/${session}`, { key })
   const stored = async () => (await bindings.BLOBS.list({ prefix: `t/${id}/trajectories/` })).objects.length
   await until(async () => (await stored()) === 1)

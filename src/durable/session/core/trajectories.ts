@@ -23,6 +23,8 @@ export async function keepTrajectories(session: Session): Promise<void> {
     const outcome = outcomeOf(turn)
     if (outcome) {
       const line = await renderTrajectory(session, turn, outcome)
+      // First, so that no deletion misses it.
+      if (!session.meta.hasTrajectories) session.updateMeta({ hasTrajectories: true })
       await BLOBS.put(trajectoryKey(session.tenantId, { outcome, sessionId: session.sessionId, turn }), line)
     }
     if (!session.exists || session.turns.isClosing) return
