@@ -9,11 +9,10 @@ import { ProtocolError } from './protocol-error.mjs'
 
 const launcher = fileURLToPath(new URL('launch.sh', import.meta.url))
 const variablePattern = /^[A-Za-z_][A-Za-z0-9_]*$/
+/** Setting one is an error of bash. */
+const readonlyVariables = ['UID', 'EUID', 'PPID', 'SHELLOPTS', 'BASHOPTS', 'BASH_VERSINFO']
 /** Variables that every shell sets anew. */
-const shellVariables = new Set([
-  ...['PWD', 'OLDPWD', 'SHLVL', '_', 'HOME', 'TMPDIR', 'TALARIA_PIPES'],
-  ...['UID', 'EUID', 'PPID', 'SHELLOPTS', 'BASHOPTS', 'BASH_VERSINFO'],
-])
+const shellVariables = new Set(['PWD', 'OLDPWD', 'SHLVL', '_', 'HOME', 'TMPDIR', 'TALARIA_PIPES', ...readonlyVariables])
 
 /** Exit code when the working directory does not exist. */
 export const noDirectoryCode = 115

@@ -333,7 +333,8 @@ type UnpackOptions = HostFolders & {
 }
 
 /** Errors of tar that every container would have again. The other files are there. */
-const permanentError = ': Cannot .*: (File name too long|File too large|Operation not permitted|Function not implemented)$'
+const permanentError =
+  ': Cannot .*: (File name too long|File too large|Operation not permitted|Function not implemented)$'
 /** Errors that come of those: what a folder contains that could not be created, and links to a file that is missing. */
 const consequence = ': Cannot .*: No such file or directory$|Exiting with failure status|Removing leading'
 

@@ -19,17 +19,10 @@ const stopGraceMs = 5_000
 const maxInlineChars = 30_000
 /** Limit of the variables that are kept between commands: every process copies all of them. */
 const maxVariablesBytes = 64 * 1024
-/** Variables that every shell sets anew. Setting some of them is an error. */
-const shellVariables = new Set(
-  ['PWD', 'OLDPWD', 'SHLVL', '_', scopeVariable].concat(
-    'UID',
-    'EUID',
-    'PPID',
-    'SHELLOPTS',
-    'BASHOPTS',
-    'BASH_VERSINFO',
-  ),
-)
+/** Setting one is an error of bash. */
+const readonlyVariables = ['UID', 'EUID', 'PPID', 'SHELLOPTS', 'BASHOPTS', 'BASH_VERSINFO']
+/** Variables that every shell sets anew. */
+const shellVariables = new Set(['PWD', 'OLDPWD', 'SHLVL', '_', scopeVariable, ...readonlyVariables])
 const namePattern = /^[A-Za-z_][A-Za-z0-9_]*$/
 
 export type ScriptHost = {

@@ -100,7 +100,9 @@ describe.each(apis)('a workspace, with the API %s,', (api) => {
     engine.kill()
     const first = await backend.exec('cat z', T)
     expect(first.stdout).toBe('kept\n')
-    expect(first.stderr).toMatch(/\[\d paths of the last copy cannot be created[^\]]*ddd…ddd[^\]]*File name too long\n\]/)
+    expect(first.stderr).toMatch(
+      /\[\d paths of the last copy cannot be created[^\]]*ddd…ddd[^\]]*File name too long\n\]/,
+    )
     expect(await backend.exec('cat z', T)).toMatchObject({ stdout: 'kept\n', stderr: '' })
     expect(await box.save()).toBe('saved')
   })

@@ -196,7 +196,8 @@ describe('a command on a host', () => {
 
   it('is not blocked by pipes in the place of our files, nor are later ones', async () => {
     const { backend, state } = open()
-    const pipes = 'for f in "$S"/{boot,inode,note,restored} "$S"/x-*/{out,err,end,begin}; do rm -f "$f"; mkfifo "$f"; done'
+    const pipes =
+      'for f in "$S"/{boot,inode,note,restored} "$S"/x-*/{out,err,end,begin}; do rm -f "$f"; mkfifo "$f"; done'
     await backend.exec('echo kept > a', T)
     const first = await backend.exec(`S=${state}; ${pipes}; rm "$S"/x-*/end; exit 7`, T)
     expect(first).toMatchObject({ exitCode: 7 })

@@ -10,7 +10,8 @@ const states: Readonly<Record<string, string>> = {
   'errexit, nounset and noglob': 'set -euf',
   'a separator that is a digit': 'export IFS=0123456789',
   'read-only variables': 'readonly __e=1 __talaria=1 s=1 k=1',
-  'functions of our names': 'pwd() { echo /nowhere; }; env() { :; }; exit() { :; }; echo() { :; }; printf() { :; }; set() { :; }',
+  'functions of our names':
+    'pwd() { echo /nowhere; }; env() { :; }; exit() { :; }; echo() { :; }; printf() { :; }; set() { :; }',
   aliases: 'shopt -s expand_aliases; alias pwd="echo /nowhere" env=: exit=: set=: echo=: printf=:',
   'exported read-only variables': 'export UID EUID PPID SHELLOPTS BASHOPTS',
 }
