@@ -79,7 +79,7 @@ it('keeps ended runs by outcome, without secrets, until their days or their sess
   await call('PATCH', '/api/settings', { key, body: { sessions: { trajectory_days: 7 } } })
 
   await call('DELETE', `/api/sessions/${session}`, { key })
-  const stored = async () => (await bindings.BLOBS.list({ prefix: `t/${id}/trajectories/` })).objects.length
+  const stored = async () => (await bindings.BLOBS?.list({ prefix: `t/${id}/trajectories/` }))?.objects.length
   await until(async () => (await stored()) === 1)
   clock.pass(9 * 86_400_000)
   await until(async () => {
