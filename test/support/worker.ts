@@ -35,7 +35,7 @@ await Promise.all([
   import('#tools/search-sessions.ts'),
   import('#tools/terminal/process-actions.ts'),
   import('#durable/session/copies/copy-session.ts'),
-  import('#durable/session/core/trajectories.ts'),
+  import('#durable/session/copies/trajectories.ts'),
   import('#durable/tenant/trajectories.ts'),
   import('#durable/models/call-subscribed.ts'),
   import('#durable/tenant/subscriptions/renew-tokens.ts'),

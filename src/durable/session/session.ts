@@ -112,6 +112,11 @@ export class Session implements TurnSession {
   store: SessionStore
   /** The bindings and the storage of the object, for what commands do beyond the session. */
   readonly outside: { readonly env: Env; readonly storage: DurableObjectStorage }
+  /** Loaded with the first run that is kept. */
+  readonly trajectories = {
+    keep: async () => (await import('./copies/trajectories.ts')).keepTrajectories(this),
+    delete: async () => (await import('./copies/trajectories.ts')).deleteTrajectories(this),
+  }
   readonly #ctx: DurableObjectState
   readonly #env: Env
   #meta: SessionMetadata | undefined

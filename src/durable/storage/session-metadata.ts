@@ -213,7 +213,7 @@ export type SessionMetadata = Conversations & {
   readonly loop?: Loop | undefined
   /** Messages up to this seq were looked at by a review (learning/start-review.ts). */
   readonly reviewedThrough?: number
-  /** Runs up to this row were kept as trajectories (core/trajectories.ts). */
+  /** Runs up to this row were kept as trajectories (copies/trajectories.ts). */
   readonly trajectoriesThrough?: number | undefined
   /** Also after they were switched off. */
   readonly hasTrajectories?: true | undefined

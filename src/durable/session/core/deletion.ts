@@ -50,7 +50,7 @@ export async function deleteOutside(session: Session, env: Env, actor?: string):
     await tenantStub(env, tenantId).recall.forget(session.ownAuthority, sessionId)
   await session.subagents.deleteAll()
   await session.toolRuntime.removeFiles()
-  if (session.meta.hasTrajectories) await (await import('./trajectories.ts')).deleteTrajectories(session)
+  if (session.meta.hasTrajectories) await session.trajectories.delete()
   await session.pendingList.clear()
   await session.announcer.removed(actor !== undefined)
   await session.billing.releaseStorage()

@@ -354,6 +354,5 @@ async function reportJobEnd(session: Session): Promise<void> {
 /** Rejects when one could not be stored: history is sent again then, and they with it. */
 async function keepTrajectories(session: Session): Promise<void> {
   const { settings, meta } = session
-  if (settings.sessions?.trajectory_days ?? meta.trajectoriesThrough)
-    await (await import('./trajectories.ts')).keepTrajectories(session)
+  if (settings.sessions?.trajectory_days ?? meta.trajectoriesThrough) await session.trajectories.keep()
 }

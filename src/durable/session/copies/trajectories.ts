@@ -7,6 +7,7 @@ import { outcomeOf, type TrajectoryOutcome, trajectoryKey, trajectoryPrefix } fr
 import type { Turn } from '#agent/core/turn.ts'
 import { runUsage } from '#durable/storage/session-record.ts'
 import type { Session } from '../session.ts'
+import { exportSession } from './export.ts'
 import { iso } from '../views/api-views.ts'
 
 /** A line is held in memory. */
@@ -47,7 +48,6 @@ function listEnded({ journal, store, meta }: Session): readonly { readonly turn:
 }
 
 async function renderTrajectory(session: Session, turn: Turn, outcome: TrajectoryOutcome): Promise<string> {
-  const { exportSession } = await import('../copies/export.ts')
   const { meta, sessionId } = session
   // Without the storage: the form names images and does not hold them.
   const body = exportSession(session, { format: 'sharegpt', hasFiles: false, runId: turn.id }, undefined)
