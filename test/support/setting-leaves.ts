@@ -38,6 +38,7 @@ const candidates: readonly unknown[] = [
   ['example.org'],
   ['ONE_TOKEN'],
   [{ do: 'deny', tool: 'terminal' }],
+  ['https://github.com/example/skills'],
   [{ name: 'peer', url: 'https://agent.example.com' }],
 ]
 const keys = ['openai/a', 'custom:x', 'p', 'x-team']

@@ -154,7 +154,7 @@ export const exportRoutes = [
     tag,
     summary: 'The trajectories that `sessions.trajectory_days` keeps, of sessions that the key may open, as JSON lines',
     query: z.strictObject({
-      outcome: z.enum(trajectoryOutcomes).default('completed'),
+      outcome: z.enum(trajectoryOutcomes).default('completed').describe('How the runs ended.'),
       after: z
         .string()
         .max(500)

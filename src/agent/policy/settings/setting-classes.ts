@@ -97,6 +97,7 @@ const classes: readonly (readonly [path: string, found: SettingClass])[] = [
   ['web.extract_backend', fixed],
   // The model gets all that was said.
   ['search.embedding_model', fixed],
+  ['skills.sources', fixed],
   ['web.keyless_fallback', ranked(['false', 'true'], 'true')],
   ['web.cache_ttl_minutes', preference],
   ['memory.*', preference],
