@@ -1,56 +1,22 @@
 /** Rounds in which several scripts find at once that the workspace was moved. One moves it back, and none loses it. */
 
-import { afterEach, describe, expect, it } from 'vitest'
-import type { ExecutionBackend } from '#agent/core/backend.ts'
-import { hostBackend } from '#backends/host/host-backend.ts'
-import type { HostRecord } from '#backends/host/host-port.ts'
+import { describe, expect, it } from 'vitest'
 import { isLong } from '../../support/long.ts'
-import { openContainer } from '../cloudflare/open-container.ts'
-import { createLocalHost } from './local-host.mjs'
+import { type OpenedHost, scriptHosts } from './script-hosts.ts'
 
 const T = { timeoutMs: 20_000 }
 const rounds = isLong ? 25 : 2
-const drops: (() => void)[] = []
-afterEach(() => drops.splice(0).forEach((drop) => drop()))
 
-type Opened = {
-  readonly backend: ExecutionBackend
-  readonly root: string
-  readonly temporary: string
-  readonly save: () => Promise<unknown>
-}
-
-function openScriptHost(): Opened {
-  const host = createLocalHost()
-  drops.push(host.drop)
-  let record: HostRecord = {}
-  const backend = hostBackend({
-    ...host,
-    kind: 'daytona',
-    network: 'full',
-    languages: ['bash'],
-    describe: 'A local host for tests.',
-    memory: { read: () => record, write: (next) => void (record = next) },
-  })
-  return { backend, root: host.root, temporary: host.temporary, save: async () => undefined }
-}
-
-function openBox(api: 'sdk' | 'native'): Opened {
-  const { backend, engine, box } = openContainer(api, undefined, { retryMs: 20 })
-  drops.push(() => engine.drop())
-  return { backend, root: engine.root, temporary: engine.temporary, save: () => box.save() }
-}
-
-const move = ({ root, temporary }: Opened) => `mv ${root} ${temporary}/kept; touch ${temporary}/go`
+const move = ({ root, temporary }: OpenedHost) => `mv ${root} ${temporary}/kept; touch ${temporary}/go`
 /** A command that begins while the workspace is away may find no directory: each says that it has begun. */
-const waits = ({ temporary }: Opened) =>
+const waits = ({ temporary }: OpenedHost) =>
   `mktemp ${temporary}/in-XXXXXX; while [ ! -e ${temporary}/go ]; do sleep 0.01; done`
-const untilBegun = ({ temporary }: Opened, count: number) =>
+const untilBegun = ({ temporary }: OpenedHost, count: number) =>
   `while [ "$(ls ${temporary} | grep -c ^in-)" -lt ${count} ]; do sleep 0.01; done`
 const many = (count: number, work: () => Promise<unknown>) => Array.from({ length: count }, work)
-const startJob = ({ backend }: Opened, text: string) => backend.jobs!.start('moves', text, { timeoutMs: 30_000 })
+const startJob = ({ backend }: OpenedHost, text: string) => backend.jobs!.start('moves', text, { timeoutMs: 30_000 })
 
-const cases: readonly [string, (opened: Opened) => Promise<unknown>][] = [
+const cases: readonly [string, (opened: OpenedHost) => Promise<unknown>][] = [
   [
     'by a command while others end, and a copy is made',
     (opened) =>
@@ -78,11 +44,7 @@ const cases: readonly [string, (opened: Opened) => Promise<unknown>][] = [
   ],
 ]
 
-describe.each([
-  ['a script host', openScriptHost],
-  ['the SDK', () => openBox('sdk')],
-  ['the native API', () => openBox('native')],
-] as const)('a workspace of %s', (_, open) => {
+describe.each(scriptHosts)('a workspace of %s', (_, open) => {
   it.each(cases)(
     'is moved back once when it was moved %s',
     async (_how, run) => {
