@@ -142,7 +142,7 @@ type HtmlState = {
   hiddenQuotes: number
   hasQuoteEnded: boolean
   isAnsweredBetween: boolean
-  /** Where the open quotes begin. Undefined: one that is not marked. */
+  /** Beginnings of the open quotes. Undefined: one that is not marked. */
   readonly quotes: (number | undefined)[]
   readonly links: { readonly address: string; readonly start: number }[]
 }

@@ -4,7 +4,7 @@
  */
 
 import * as z from 'zod'
-import { hasScope, historyReach } from '#agent/core/permission/authority.ts'
+import { hasScope } from '#agent/core/permission/authority.ts'
 import {
   type MemoryOperation,
   type MemoryResult,
@@ -206,10 +206,6 @@ export const memoryRoutes = [
     query: fixQuery,
     responses: ok('Those seen last first', listOf(fixShape)),
     handle: async (call) => {
-      if (historyReach(call.authority).kind !== 'tenant')
-        throw new AppError(403, 'insufficient_scope', 'Only who reads all sessions sees what they taught.', {
-          param: 'read',
-        })
       const fixes = await tenantStub(call.env, call.tenant.id).fixes.list(call.authority, call.query.query)
       return Response.json(
         pageByPosition(
