@@ -104,7 +104,6 @@ export type SessionFilter = {
 /** The record that the writer stored last, or `nothing` when there is none in memory. */
 export type KnownRecord = 'nothing' | SessionRecord
 
-/** The store of one tenant, bound at construction: no method can name another tenant. */
 /** A session of a tree of forks. Times are ISO 8601, UTC. */
 export type SessionBranch = {
   readonly session_id: string
@@ -114,6 +113,7 @@ export type SessionBranch = {
   readonly updated_at: string
 }
 
+/** The store of one tenant, bound at construction: no method can name another tenant. */
 export type HistoryStore = HistoryPort & {
   /** The forks of a conversation and what it was forked from, oldest first; itself too. */
   readonly listBranches: (sessionId: string) => Promise<readonly SessionBranch[]>
