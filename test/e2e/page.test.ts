@@ -368,6 +368,8 @@ describe.skipIf(chromium === undefined)('the page in Chromium', () => {
     })
     expect(imported.status).toBe(201)
     const { id } = imported.json
+    // The list asks for the new session by itself.
+    await page.locator(`[data-session="${id}"]`).first().waitFor()
     const asked: string[] = []
     const note = (sent: { readonly url: () => string }) => {
       const { pathname } = new URL(sent.url())
