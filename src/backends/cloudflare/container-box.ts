@@ -379,7 +379,7 @@ export class ContainerBox implements SandboxPort {
       if (stdout === 'gone\n')
         throw createFailure(
           'OPERATION_INTERRUPTED',
-          'The record of the command is missing: the container was replaced, or something has removed the record.',
+          'The record of the command is missing: the container was replaced, or something removes records, or keeps them from being written.',
         )
       const piece = parsePiece(stdout)
       if (piece) whole = { ...piece, text: (whole?.text ?? '') + piece.text }

@@ -153,7 +153,8 @@ elif [ ! -d "$R" ]; then rm -f "$S/inode"; fi; } > /dev/null 2>&1
  */
 export const judgeWorkspace = ({ state, root }: HostFolders, copiedAt?: string): string => {
   const judge = `S=${quote(state)}; R=${quote(root)}
-cat "$S/restored" 2>/dev/null && exit 0
+d=; { d=$(<"$S/restored"); } 2>/dev/null
+case $d in restored | older) echo "$d"; exit 0 ;; esac
 [ ! -e "$S/restoring" ] && [ -n "$(find -H "$R" -mindepth 1 -print -quit 2>/dev/null)" ] || { echo stale; exit 0; }`
   if (copiedAt === undefined) return `${judge}\necho live`
   return `${judge}

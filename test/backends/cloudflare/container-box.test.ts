@@ -196,6 +196,18 @@ describe.each(apis)('a healthy container, with the API %s,', (api) => {
     expect((await backend.exec('cat a', T)).stderr).toBe('')
   })
 
+  it.each(['lost', 'live', '', 'restored\\nlost', '\\0'])('keeps newer files when a record says %j', async (word) => {
+    const { backend, engine, box } = open(api)
+    await backend.exec('echo old > a', T)
+    await box.save()
+    await backend.exec('echo new > a', T)
+    await backend.exec(`printf '${word}' > ${engine.state}/restored; rm ${engine.state}/boot`, T).catch(() => undefined)
+    expect(await backend.exec('cat a', T)).toMatchObject({
+      stdout: 'new\n',
+      stderr: expect.stringContaining('left as it is'),
+    })
+  })
+
   it('keeps what was only moved, removed or touched in its times since the copy', async () => {
     const { backend, engine, box } = open(api)
     await backend.exec('mkdir d; echo 1 > d/a; echo 2 > b; touch -d 2001-01-01 d/a b', T)
