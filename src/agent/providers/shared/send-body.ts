@@ -14,6 +14,7 @@ const pollMs = 10
 const maxPolls = 100
 
 let sendingBytes = 0
+const hasRoom = () => sendingBytes < maxSendingBytes
 
 /** Bytes of large bodies that are in memory. */
 export const countSendingBytes = (): number => sendingBytes
@@ -26,13 +27,11 @@ export function sendBody<T>(
   sleep: CallOptions['sleep'],
 ): Promise<T> {
   // Most calls find room, and nothing is awaited.
-  return sendingBytes < maxSendingBytes
-    ? sendRendered(render, send)
-    : waitForRoom(sleep).then(() => sendRendered(render, send))
+  return hasRoom() ? sendRendered(render, send) : waitForRoom(sleep).then(() => sendRendered(render, send))
 }
 
 async function waitForRoom(sleep: CallOptions['sleep']): Promise<void> {
-  for (let polls = 0; polls < maxPolls && sendingBytes >= maxSendingBytes; polls++) await sleep(pollMs)
+  for (let polls = 0; polls < maxPolls && !hasRoom(); polls++) await sleep(pollMs)
 }
 
 /** No async function: the variables of one would hold the bytes until the answer. */
@@ -43,7 +42,9 @@ function sendRendered<T>(render: () => Uint8Array, send: (body: SentBody) => Pro
   const { readable, writable } = new FixedLengthStream(bytes.length)
   const release = countUntilReleased(bytes.length)
   // The reason why a body is not read is the failure of the call.
-  writeInPieces(bytes, writable.getWriter()).catch(() => undefined).finally(release)
+  writeInPieces(bytes, writable.getWriter())
+    .catch(() => undefined)
+    .finally(release)
   return send(readable).finally(release)
 }
 
