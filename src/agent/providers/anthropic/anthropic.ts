@@ -10,7 +10,7 @@ import type { Dialect, Endpoint } from '#agent/core/dialect.ts'
 import { resolveSealIssuer } from './blocks.ts'
 import { renderMessagesBody } from './body.ts'
 import { limitBody } from '../shared/limit-body.ts'
-import { sendBody } from '../shared/send-body.ts'
+import { requestBodies } from '../shared/request-bodies.ts'
 import { sendOption, sendWithOption } from '../shared/send-option.ts'
 import { readMessagesStream } from './stream.ts'
 
@@ -35,7 +35,7 @@ export const createAnthropic = (sdk: AnthropicSdk): Dialect => ({
         })
         .asResponse()
     const render = () => renderMessagesBody(request, endpoint.quirks, issuer)
-    const response = await sendBody(render, post, readOptions.sleep).catch(rethrowAsAbort(signal))
+    const response = await requestBodies.send(render, post, readOptions.sleep).catch(rethrowAsAbort(signal))
     return readMessagesStream(response, readOptions, issuer)
   },
 })

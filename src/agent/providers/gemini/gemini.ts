@@ -2,7 +2,7 @@
 
 import type { Dialect, SendRequest } from '#agent/core/dialect.ts'
 import { limitBody } from '../shared/limit-body.ts'
-import { sendBody } from '../shared/send-body.ts'
+import { requestBodies } from '../shared/request-bodies.ts'
 import { renderGeminiBody } from './body.ts'
 import { readGeminiReply, readGeminiStream } from './stream.ts'
 
@@ -24,7 +24,7 @@ export const createGemini = (platformSend: SendRequest): Dialect => ({
         }),
       )
     const render = () => renderGeminiBody(request, endpoint.quirks)
-    const response = limitBody(await sendBody(render, post, readOptions.sleep))
+    const response = limitBody(await requestBodies.send(render, post, readOptions.sleep))
     return (isWhole ? readGeminiReply : readGeminiStream)(response, readOptions)
   },
 })

@@ -22,7 +22,7 @@ import type { GetClient } from './client.ts'
 import { renderInputItems } from './responses-input.ts'
 import { readResponsesStream } from './responses-stream.ts'
 import { selectServerSearch } from '../shared/server-search.ts'
-import { sendBody } from '../shared/send-body.ts'
+import { requestBodies } from '../shared/request-bodies.ts'
 import { simplifySchema } from '../shared/simplify-schema.ts'
 import { createTrailingMessages } from '../shared/trailing-messages.ts'
 import { sanitiseIncrementally, appendMessages } from '../shared/sanitise.ts'
@@ -31,11 +31,13 @@ import { stringifyWellFormed, toWellFormed } from '../shared/well-formed.ts'
 export const createOpenaiResponses = (getClient: GetClient): Dialect => ({
   async call(request, endpoint, { signal, send, ...readOptions }) {
     const host = URL.parse(endpoint.baseUrl)?.hostname
-    const response = await sendBody(
-      () => renderResponsesBody(request, endpoint.quirks, host),
-      (body) => getClient(endpoint).openStream('/responses', { body, signal, send }),
-      readOptions.sleep,
-    ).catch(rethrowAsAbort(signal))
+    const response = await requestBodies
+      .send(
+        () => renderResponsesBody(request, endpoint.quirks, host),
+        (body) => getClient(endpoint).openStream('/responses', { body, signal, send }),
+        readOptions.sleep,
+      )
+      .catch(rethrowAsAbort(signal))
     return readResponsesStream(response, readOptions, host)
   },
 })

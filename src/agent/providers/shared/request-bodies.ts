@@ -10,28 +10,31 @@ const pieceBytes = 128 * 1024
 /** Of all sessions of an isolate. Above it, further bodies wait until others are sent. */
 const maxSendingBytes = 8 * 1024 * 1024
 const pollMs = 10
-/** A host that does not read delays others by a second. */
+/** A host that does not read delays others by a second, once. */
 const maxPolls = 100
 
 let sendingBytes = 0
-const hasRoom = () => sendingBytes < maxSendingBytes
-
-/** Bytes of large bodies that are in memory. */
-export const countSendingBytes = (): number => sendingBytes
+/** Of these, what nobody waits for any more. */
+let stuckBytes = 0
+const hasRoom = () => sendingBytes - stuckBytes < maxSendingBytes
 
 type SentBody = Uint8Array | ReadableStream<Uint8Array>
 
-export function sendBody<T>(
-  render: () => Uint8Array,
-  send: (body: SentBody) => Promise<T>,
-  sleep: CallOptions['sleep'],
-): Promise<T> {
-  // Most calls find room, and nothing is awaited.
-  return hasRoom() ? sendRendered(render, send) : waitForRoom(sleep).then(() => sendRendered(render, send))
+/** Those of all sessions of the isolate. */
+export const requestBodies = {
+  /** Bytes of large bodies that are in memory. */
+  get sendingBytes(): number {
+    return sendingBytes
+  },
+  send<T>(render: () => Uint8Array, send: (body: SentBody) => Promise<T>, sleep: CallOptions['sleep']): Promise<T> {
+    // Most calls find room, and nothing is awaited.
+    return hasRoom() ? sendRendered(render, send) : waitForRoom(sleep).then(() => sendRendered(render, send))
+  },
 }
 
 async function waitForRoom(sleep: CallOptions['sleep']): Promise<void> {
   for (let polls = 0; polls < maxPolls && !hasRoom(); polls++) await sleep(pollMs)
+  if (!hasRoom()) stuckBytes = sendingBytes
 }
 
 /** No async function: the variables of one would hold the bytes until the answer. */
@@ -54,6 +57,7 @@ function countUntilReleased(byteCount: number): () => void {
   return () => {
     sendingBytes -= held
     held = 0
+    stuckBytes = Math.min(stuckBytes, sendingBytes)
   }
 }
 
