@@ -58,9 +58,16 @@ function createRun(options, files) {
 async function ask(what, known) {
   const list = Object.entries(known).map(([name, place]) => `${name} (${place})`)
   const lines = createInterface({ input: process.stdin, output: process.stdout })
+  // Ctrl+C and Ctrl+D close it. Not all versions of Node reject the question then.
+  const closed = new Promise((_, reject) =>
+    lines.once('close', () => reject(new Error('The question was not answered.'))),
+  )
+  closed.catch(() => undefined)
   try {
     for (;;) {
-      const answer = (await lines.question(`${what}? ${list.join(', ')}; empty for none: `)).trim()
+      const question = lines.question(`${what}? ${list.join(', ')}; empty for none: `)
+      question.catch(() => undefined)
+      const answer = (await Promise.race([closed, question])).trim()
       if (!answer) return null
       if (Object.hasOwn(known, answer)) return answer
     }

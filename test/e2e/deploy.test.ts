@@ -1,9 +1,28 @@
 /** Tests `npm run deploy` against a stand-in of Cloudflare's API. Nothing leaves this machine. */
 
+import { execFileSync } from 'node:child_process'
 import { existsSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { api, createAccount, deploy, deployed, deployThroughKills, folder, uploads } from './support/deployment.ts'
+import {
+  api,
+  createAccount,
+  deploy,
+  deployed,
+  deployThroughKills,
+  facts,
+  folder,
+  uploads,
+} from './support/deployment.ts'
+
+/** A terminal for the questions. */
+const hasScript = (() => {
+  try {
+    return execFileSync('script', ['--version']).toString().includes('util-linux')
+  } catch {
+    return false
+  }
+})()
 
 describe('npm run deploy', { timeout: 600_000 }, () => {
   it('deploys to an empty account with one command, and again with a key and a bucket more, without changing what exists', async () => {
@@ -60,6 +79,49 @@ describe('npm run deploy', { timeout: 600_000 }, () => {
     expect([api.databases.length, [...api.buckets.keys()]]).toEqual([1, ['talaria-blobs']])
     expect([...api.workers.keys()]).toEqual(['talaria'])
     expect([...vars].map((text) => text.includes(deployed().secrets['ENCRYPTION_KEY'] ?? 'none'))).toEqual([true])
+  })
+
+  describe.skipIf(!hasScript)('in a terminal', () => {
+    const [enter, interrupt, endOfInput] = ['\r', '\u0003', '\u0004']
+    const asksJurisdiction = /jurisdiction\? eu \(the European Union\), [^:]*empty for none: /
+    const asksLocation = /location\? weur \(Western Europe\), [^:]*empty for none: /
+    const placed = /place {5}\S/
+    const run = (...typed: readonly (readonly [RegExp, string])[]) => deploy([], { typed })
+
+    it('asks for a jurisdiction until it gets one of the list, and for no location then', async () => {
+      await createAccount()
+      const { output } = await run(
+        [asksJurisdiction, `mars${enter}`],
+        [asksJurisdiction, `toString${enter}`],
+        [asksJurisdiction, `eu${enter}`],
+        [placed, interrupt],
+      )
+      expect(output).toMatch(/place +only the European Union/)
+      expect(output).not.toContain('location?')
+      expect(facts()).toMatchObject({ jurisdiction: 'eu' })
+    })
+
+    it('asks each question once, and ends with Ctrl+D and Ctrl+C at one, without a change or a lock', async () => {
+      await createAccount()
+      const ends = [
+        [[asksJurisdiction, enter] as const, [asksLocation, endOfInput] as const],
+        [[asksLocation, `Europe${enter}`] as const, [asksLocation, interrupt] as const],
+      ]
+      for (const typed of ends) {
+        const { code, output } = await run(...typed)
+        expect(code, output).toBe(1)
+        expect(output).toMatch(/place failed: The question was not answered\.\s+Nothing was changed/)
+        expect(uploads()).toEqual([])
+        expect(existsSync(join(folder, '.deploy.lock'))).toBe(false)
+      }
+      const answered = await run([asksLocation, `weur${enter}`], [placed, interrupt])
+      expect(answered.output).toMatch(/place +Western Europe/)
+      expect(answered.output).not.toContain('jurisdiction?')
+      expect(facts()).toMatchObject({ jurisdiction: null, location: 'weur' })
+      const again = await run([placed, interrupt])
+      expect(again.output).toMatch(/place +Western Europe/)
+      expect(again.output).not.toContain('?')
+    })
   })
 
   it('says how to sign in without a login', async () => {

@@ -125,7 +125,8 @@ export type CallOptions = {
   readonly onServerSearch?: ((search: 'begun' | 'possible') => void) | undefined
   /** Called for each piece of the arguments of a call, as they are written. */
   readonly onArguments?: ((tool: string, piece: string) => void) | undefined
-  readonly sleep: (ms: number) => Promise<void>
+  /** `signal` ends it early, with an error: a timer that is left would keep the object of a session in memory. */
+  readonly sleep: (ms: number, signal?: AbortSignal) => Promise<void>
   /** Replaces the platform's `fetch` for this call. */
   readonly send?: SendRequest | undefined
 }

@@ -232,7 +232,7 @@ async function attemptReserved(
         signal: AbortSignal.any([signal, controller.signal]),
         onDelta: ({ text }) => void (received += text),
         onActivity: () => undefined,
-        sleep: (ms) => clock.wait(ms),
+        sleep: (ms, ends) => clock.wait(ms, ends && { signal: ends }),
       },
     )
     leased.end()

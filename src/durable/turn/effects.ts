@@ -363,7 +363,7 @@ const isContinued = ({ kind }: Failure, inCall: boolean) => !inCall && (kind ===
 
 const refusal = (text: string): Failure => ({ kind: 'refused', message: text.slice(0, 300) })
 
-const sleep = (ms: number) => clock.wait(ms)
+const sleep: CallOptions['sleep'] = (ms, signal) => clock.wait(ms, signal && { signal })
 
 async function compress(turn: Turn, { model }: TurnEffects): Promise<Extract<Result, { of: 'summary' | 'failure' }>> {
   const { stage } = turn

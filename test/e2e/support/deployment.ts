@@ -33,11 +33,15 @@ type Run = {
   readonly env?: Record<string, string>
   /** Gets the process before it does anything. It leads a group of its own. */
   readonly onStart?: (child: ChildProcess) => void
+  /** Runs it in a terminal, and types each text when the one before it is shown. */
+  readonly typed?: readonly (readonly [shown: RegExp, keys: string])[]
 }
 
-/** Runs the command as a person without a terminal does. */
-export async function deploy(args: readonly string[] = [], { env = {}, onStart }: Run = {}) {
-  const child = spawn('npm', ['run', 'deploy', '--', '--folder', folder, ...args], {
+/** Runs the command as a person without a terminal does, or with one. */
+export async function deploy(args: readonly string[] = [], { env = {}, onStart, typed }: Run = {}) {
+  const command = ['npm', 'run', 'deploy', '--', '--folder', folder, ...args]
+  const [program = '', ...parts] = typed ? ['script', '-qec', command.join(' '), '/dev/null'] : command
+  const child = spawn(program, parts, {
     cwd: root,
     env: {
       PATH: process.env['PATH'] ?? '',
@@ -49,15 +53,29 @@ export async function deploy(args: readonly string[] = [], { env = {}, onStart }
       NODE_OPTIONS: `--import ${join(root, 'test/e2e/support/workers-dev.mjs')}`,
       ...env,
     },
-    stdio: ['ignore', 'pipe', 'pipe'],
+    stdio: [typed ? 'pipe' : 'ignore', 'pipe', 'pipe'],
     detached: true,
   })
   onStart?.(child)
   let output = ''
-  for (const stream of [child.stdout, child.stderr]) stream.on('data', (part) => (output += String(part)))
+  for (const stream of [child.stdout, child.stderr]) stream?.on('data', (part) => (output += String(part)))
+  if (typed) typeInto(child, typed)
   const code = await new Promise<number | null>((done) => child.on('close', done))
   if (api.unknown.length) throw new Error(`The stand-in has no route for ${api.unknown.join(', ')}`)
   return { code, output }
+}
+
+function typeInto(child: ChildProcess, typed: NonNullable<Run['typed']>): void {
+  const left = [...typed]
+  let unread = ''
+  child.stdout?.on('data', (part) => {
+    unread += String(part)
+    const next = left[0]
+    if (!next?.[0].test(unread)) return
+    left.shift()
+    unread = ''
+    child.stdin?.write(next[1])
+  })
 }
 
 type Killed = {

@@ -10,6 +10,7 @@ import type { Dialect, Endpoint } from '#agent/core/dialect.ts'
 import { resolveSealIssuer } from './blocks.ts'
 import { renderMessagesBody } from './body.ts'
 import { limitBody } from '../shared/limit-body.ts'
+import { requestBodies } from '../shared/request-bodies.ts'
 import { sendOption, sendWithOption } from '../shared/send-option.ts'
 import { readMessagesStream } from './stream.ts'
 
@@ -19,20 +20,22 @@ export type AnthropicSdk = { readonly BaseAnthropic: typeof BaseAnthropic }
 export const createAnthropic = (sdk: AnthropicSdk): Dialect => ({
   async call(request, endpoint, { signal, send, ...readOptions }) {
     const issuer = resolveSealIssuer(request.model, endpoint.baseUrl)
-    const response = await getClient(endpoint, sdk)
-      .post('/v1/messages', {
-        ...sendOption(send),
-        body: renderMessagesBody(request, endpoint.quirks, issuer),
-        headers: {
-          'content-type': 'application/json',
-          accept: 'text/event-stream',
-          ...renderBetaHeader(endpoint, request.repairs?.longContext === 'off'),
-        },
-        stream: true,
-        signal,
-      })
-      .asResponse()
-      .catch(rethrowAsAbort(signal))
+    const post = (body: object) =>
+      getClient(endpoint, sdk)
+        .post('/v1/messages', {
+          ...sendOption(send),
+          body,
+          headers: {
+            'content-type': 'application/json',
+            accept: 'text/event-stream',
+            ...renderBetaHeader(endpoint, request.repairs?.longContext === 'off'),
+          },
+          stream: true,
+          signal,
+        })
+        .asResponse()
+    const render = () => renderMessagesBody(request, endpoint.quirks, issuer)
+    const response = await requestBodies.send(render, post, readOptions.sleep).catch(rethrowAsAbort(signal))
     return readMessagesStream(response, readOptions, issuer)
   },
 })

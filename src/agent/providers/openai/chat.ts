@@ -21,6 +21,7 @@ import {
 import { readChatStream } from './chat-stream.ts'
 import { encodeToolName } from '../shared/call-id.ts'
 import type { GetClient } from './client.ts'
+import { requestBodies } from '../shared/request-bodies.ts'
 import { selectServerSearch } from '../shared/server-search.ts'
 import { createTrailingMessages } from '../shared/trailing-messages.ts'
 import { appendMessages, sanitiseIncrementally } from '../shared/sanitise.ts'
@@ -34,9 +35,12 @@ import { stringifyWellFormed, toWellFormed } from '../shared/well-formed.ts'
 
 export const createOpenaiChat = (getClient: GetClient): Dialect => ({
   async call(request, endpoint, { signal, send, ...readOptions }) {
-    const body = renderChatBody(request, endpoint.quirks)
-    const response = await getClient(endpoint)
-      .openStream('/chat/completions', { body, signal, send })
+    const response = await requestBodies
+      .send(
+        () => renderChatBody(request, endpoint.quirks),
+        (body) => getClient(endpoint).openStream('/chat/completions', { body, signal, send }),
+        readOptions.sleep,
+      )
       .catch(rethrowAsAbort(signal))
     const { hasServerSearch } = selectServerSearch(request, endpoint.quirks ?? {}, 'openai-chat')
     return readChatStream(response, readOptions).catch((error: unknown) => {

@@ -16,7 +16,7 @@ export type OpenAiSdk = { readonly OpenAI: typeof OpenAI; readonly fetch: Fetch 
 type Fetch = (url: string, init: RequestInit) => Promise<Response>
 
 export type StreamedCall = {
-  readonly body: Uint8Array
+  readonly body: Uint8Array | ReadableStream<Uint8Array>
   readonly signal: AbortSignal
   /** Replaces the platform's `fetch`. */
   readonly send?: SendRequest | undefined

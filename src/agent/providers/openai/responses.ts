@@ -22,6 +22,7 @@ import type { GetClient } from './client.ts'
 import { renderInputItems } from './responses-input.ts'
 import { readResponsesStream } from './responses-stream.ts'
 import { selectServerSearch } from '../shared/server-search.ts'
+import { requestBodies } from '../shared/request-bodies.ts'
 import { simplifySchema } from '../shared/simplify-schema.ts'
 import { createTrailingMessages } from '../shared/trailing-messages.ts'
 import { sanitiseIncrementally, appendMessages } from '../shared/sanitise.ts'
@@ -30,9 +31,12 @@ import { stringifyWellFormed, toWellFormed } from '../shared/well-formed.ts'
 export const createOpenaiResponses = (getClient: GetClient): Dialect => ({
   async call(request, endpoint, { signal, send, ...readOptions }) {
     const host = URL.parse(endpoint.baseUrl)?.hostname
-    const body = renderResponsesBody(request, endpoint.quirks, host)
-    const response = await getClient(endpoint)
-      .openStream('/responses', { body, signal, send })
+    const response = await requestBodies
+      .send(
+        () => renderResponsesBody(request, endpoint.quirks, host),
+        (body) => getClient(endpoint).openStream('/responses', { body, signal, send }),
+        readOptions.sleep,
+      )
       .catch(rethrowAsAbort(signal))
     return readResponsesStream(response, readOptions, host)
   },

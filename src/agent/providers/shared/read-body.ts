@@ -98,8 +98,12 @@ const closeTimeoutMs = 1_000
  * servers never close it.
  */
 function releaseConnection(reader: ReadableStreamDefaultReader<Uint8Array>, sleep: CallOptions['sleep']): void {
-  const closing = reader.read().then(({ done }) => done)
-  Promise.race([closing, sleep(closeTimeoutMs).then(() => false)])
-    .then((isClosed) => (isClosed ? undefined : reader.cancel()))
+  const ended = new AbortController()
+  const cancel = () => reader.cancel().catch(() => undefined)
+  reader
+    .read()
+    .then(({ done }) => (done ? undefined : cancel()))
     .catch(() => undefined)
+    .finally(() => ended.abort())
+  sleep(closeTimeoutMs, ended.signal).then(cancel, () => undefined)
 }

@@ -44,6 +44,17 @@ describe('readBody', () => {
     expect(await ending).toBe(outcome)
   })
 
+  it.each(['closes', 'continues'] as const)('leaves no timer behind a body that %s', async (after) => {
+    const signals: AbortSignal[] = []
+    const { body } = createBody([1, 2], after)
+    const sleep = (_ms: number, signal?: AbortSignal) => {
+      if (signal) signals.push(signal)
+      return never()
+    }
+    await readBody(body, ([byte = 0]) => byte === 2, sleep)
+    await expect.poll(() => signals.map(({ aborted }) => aborted)).toEqual([true])
+  })
+
   it('cancels the body when `onChunk` throws', async () => {
     const { body, ending } = createBody([1], 'hangs')
     const reading = readBody(
