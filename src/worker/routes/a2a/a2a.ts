@@ -72,6 +72,13 @@ export function createA2aRoutes(list: () => readonly ApiRoute[]): readonly OpenR
     }),
     define({
       method: 'get',
+      path: '/a2a/v1/tasks',
+      id: 'listTasks',
+      summary: 'A2A: tasks, newest first; `contextId`, `status`, `pageSize`, `pageToken`',
+      responses: ok('A page of tasks', taskShape),
+    }),
+    define({
+      method: 'get',
       path: '/a2a/v1/tasks/:id',
       params,
       id: 'getTask',
