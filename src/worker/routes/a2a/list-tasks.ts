@@ -122,17 +122,18 @@ class RunWalk {
     while (!this.isOver && this.requests <= maxRequests) {
       if (this.position.session === null) await this.#openSession()
       else if (this.#left === undefined) await this.#openMessages()
+      else if (!this.#left.length) this.#leavePage()
       else {
-        const id = this.#left.shift()
-        if (id === undefined) this.#leavePage()
-        else {
-          this.position = { ...this.position, run: id }
-          const run = await this.#ask(`/v1/runs/${encodeURIComponent(id)}`)
-          if (run) return run as unknown as TaskRun
-        }
+        const run = await this.#openRun(this.#left.shift() ?? '')
+        if (run) return run
       }
     }
     return undefined
+  }
+
+  async #openRun(id: string): Promise<TaskRun | undefined> {
+    this.position = { ...this.position, run: id }
+    return (await this.#ask(`/v1/runs/${encodeURIComponent(id)}`)) as TaskRun | undefined
   }
 
   #ask(path: string): Promise<JsonObject | undefined> {
