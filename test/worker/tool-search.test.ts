@@ -145,6 +145,67 @@ describe('a session whose tools are searched', () => {
   })
 })
 
+const frames = (...events: readonly { readonly type: string }[]) =>
+  new Response(events.map((event) => `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`).join(''), {
+    headers: { 'content-type': 'text/event-stream' },
+  })
+const claudeReply = (block: object, delta: object, reason: string) => {
+  const message = {
+    id: 'm',
+    type: 'message',
+    role: 'assistant',
+    content: [],
+    usage: { input_tokens: 9, output_tokens: 1 },
+  }
+  const changes = { type: 'content_block_delta', index: 0, delta }
+  return frames(
+    { type: 'message_start', message } as { type: string },
+    { type: 'content_block_start', index: 0, content_block: block } as { type: string },
+    changes,
+    { type: 'content_block_stop', index: 0 } as { type: string },
+    { type: 'message_delta', delta: { stop_reason: reason }, usage: { output_tokens: 5 } } as { type: string },
+    { type: 'message_stop' },
+  )
+}
+const claudeCalls = (id: string, tool: string, input: object) =>
+  claudeReply(
+    { type: 'tool_use', id, name: tool, input: {} },
+    { type: 'input_json_delta', partial_json: JSON.stringify(input) },
+    'tool_use',
+  )
+
+type ClaudeBody = {
+  readonly tools: readonly { readonly name: string; readonly description?: string; readonly defer_loading?: boolean }[]
+  readonly messages: readonly { readonly content: unknown }[]
+}
+
+describe('a session of a model that loads tools by reference', () => {
+  it('gets the tools that it finds, and calls them by their names', async () => {
+    await addServers(12)
+    const asked: ClaudeBody[] = []
+    const next: typeof fetch = vi.mocked(fetch).getMockImplementation() ?? fetch
+    vi.mocked(fetch).mockImplementation(async (input, init) => {
+      const sent = new Request(input, init)
+      if (new URL(sent.url).hostname !== 'api.anthropic.com') return next(sent)
+      asked.push(await sent.json())
+      if (asked.length === 1) return claudeCalls('toolu_1', 'tool_search', { query: 'dns record' })
+      if (asked.length === 2) return claudeCalls('toolu_2', name, { zone: 'a.example' })
+      return claudeReply({ type: 'text', text: '' }, { type: 'text_delta', text: 'Added.' }, 'end_turn')
+    })
+    await call('POST', '/api/credentials', { key, body: { provider: 'anthropic', key: 'sk-ant-api-0001' } })
+    await call('PATCH', '/api/settings', { key, body: { ...searching, approvals: { mode: 'off' } } })
+    const { id } = await newSession({ model: 'anthropic/claude-sonnet-5' }, key)
+    const { body } = await call<{ output: string }>('POST', `/api/sessions/${id}/chat`, { key, body: { input: 'go' } })
+    expect(body.output).toBe('Added.')
+    const names = asked.map(({ tools }) => tools.map((one) => one.name))
+    expect(names[0]?.filter((one) => /^(?:mcp__|tool_)/.test(one))).toEqual(['tool_search'])
+    expect(asked[1]?.tools.filter((one) => one.defer_loading).map((one) => one.name)).toContain(name)
+    expect(names[1]?.slice(0, names[0]?.length)).toEqual(names[0])
+    expect(JSON.stringify(asked[1]?.messages.at(-1))).toContain(`{"type":"tool_reference","tool_name":"${name}"}`)
+    expect(gammaCalls()[0]?.body.params).toMatchObject({ name: 'add_dns_record', arguments: { zone: 'a.example' } })
+  })
+})
+
 describe('a call that tool_call carries is judged by its own name', () => {
   beforeEach(async () => {
     await addServers(12)

@@ -57,6 +57,8 @@ export type Quirks = {
   readonly cacheMarks?: 'native' | 'none'
   /** The API searches the web by itself, in the form of this dialect. */
   readonly serverSearch?: 'openai-chat' | 'openai-responses' | 'anthropic'
+  /** `anthropic`: the API loads the tools to which a result refers. */
+  readonly toolReferences?: boolean
   /** `anthropic`: the key is sent in `Authorization`. */
   readonly bearer?: boolean
   /** Merged into every request body. */

@@ -1,6 +1,7 @@
 /** Defines a tool and the services it may use. `defineTool` in src/tools creates tools. */
 
 import type { Marks } from './marks.ts'
+import type { ToolSchema } from './request/tool-schema.ts'
 import type { Memory } from './recall/memory.ts'
 import type { Assessment, Risk } from './permission/approval.ts'
 import type { Authority } from './permission/authority.ts'
@@ -243,6 +244,7 @@ export type Tool = {
   /** Creates the part of the description that depends on the session. */
   readonly describeWith?: (toolbox: Toolbox, facts: SessionFacts) => string
   readonly inputSchema: object
+  readonly search?: ToolSchema['search']
   readonly needs: readonly ServiceName[]
   /** Tells whether the deployment has what the tool needs beside services. Absent: it needs nothing. */
   readonly availability?: (deployment: ToolDeployment) => Availability

@@ -7,9 +7,10 @@ import type { AssistantMessage, ToolCallPart } from '#agent/core/message.ts'
 import type { Toolbox } from '#agent/core/tool.ts'
 import type { OnReply } from './policy.ts'
 
+export const searchTool = 'tool_search'
 export const carrierTool = 'tool_call'
 /** They stand for the deferred tools. A call of them cannot be carried. */
-export const searchTools: ReadonlySet<string> = new Set(['tool_search', 'tool_describe', carrierTool])
+export const searchTools: ReadonlySet<string> = new Set([searchTool, 'tool_describe', carrierTool])
 
 export const unwrapToolCalls: OnReply = ({ reply }, { toolbox }) => {
   if (!toolbox.has(carrierTool)) return undefined

@@ -16,6 +16,8 @@ export type TaskRun = {
   readonly status: string
   readonly output?: string | null
   readonly error?: string | null
+  readonly started_at?: string | null
+  readonly ended_at?: string | null
 }
 
 const states: Readonly<Record<string, TaskState>> = {
@@ -32,6 +34,13 @@ export const hasTaskEnded = ({ status }: TaskRun): boolean => ['completed', 'fai
 
 const renderState = (version: A2aVersion, state: TaskState): string =>
   version === '0.3' ? state : `TASK_STATE_${state.toUpperCase().replace('-', '_')}`
+
+/** The states that a task of version 1.0 can have here. */
+export const stateNames: ReadonlySet<string> = new Set(
+  (['submitted', 'working', 'input-required', 'completed', 'failed', 'canceled'] as const).map((state) =>
+    renderState('1.0', state),
+  ),
+)
 
 const renderText = (version: A2aVersion, text: string): JsonObject => ({
   ...(version === '0.3' && { kind: 'text' }),
@@ -52,11 +61,16 @@ const renderArtifact = (version: A2aVersion, text: string): JsonObject => ({
   parts: [renderText(version, text)],
 })
 
-type Status = { readonly state: TaskState; readonly said?: string | null | undefined }
+type Status = {
+  readonly state: TaskState
+  readonly said?: string | null | undefined
+  readonly at?: string | null | undefined
+}
 
-const renderStatus = (version: A2aVersion, ids: TaskIds, { state, said }: Status): JsonObject => ({
+const renderStatus = (version: A2aVersion, ids: TaskIds, { state, said, at }: Status): JsonObject => ({
   state: renderState(version, state),
   ...(said && { message: renderMessage(version, ids, said) }),
+  ...(at && { timestamp: at }),
 })
 
 export const idsOf = ({ run_id: taskId, session_id: contextId }: Pick<TaskRun, 'run_id' | 'session_id'>): TaskIds => ({
@@ -66,14 +80,18 @@ export const idsOf = ({ run_id: taskId, session_id: contextId }: Pick<TaskRun, '
 
 /** `asked`: the question that the run waits with. */
 export function renderTask(version: A2aVersion, run: TaskRun, asked?: string): JsonObject {
-  const { output, error, status } = run
+  const { output, error, status, ended_at: ended, started_at: started } = run
   const state = stateOf(status)
   const ids = idsOf(run)
   return {
     ...(version === '0.3' && { kind: 'task' }),
     id: ids.taskId,
     contextId: ids.contextId,
-    status: renderStatus(version, ids, { state, said: state === 'input-required' ? asked : error }),
+    status: renderStatus(version, ids, {
+      state,
+      said: state === 'input-required' ? asked : error,
+      at: ended ?? started,
+    }),
     ...(output && { artifacts: [renderArtifact(version, output)] }),
   }
 }

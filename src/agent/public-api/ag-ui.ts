@@ -1,6 +1,7 @@
 /** Renders the events of a run as those of AG-UI, the protocol between agents and their user interfaces. */
 
-import { isJsonObject, type JsonObject } from '#agent/core/parse-json.ts'
+import { isJsonObject, type JsonObject, parseJson } from '#agent/core/parse-json.ts'
+import { type SharedState, stateTool } from './ag-ui-state.ts'
 
 export type AgUiEvent = { readonly type: string } & JsonObject
 
@@ -23,6 +24,8 @@ const customTypes: ReadonlySet<unknown> = new Set([
   'subagent.start',
   'subagent.complete',
 ])
+
+const endTypes: ReadonlySet<unknown> = new Set(['run.completed', 'run.failed', 'run.cancelled'])
 
 type Kind = 'text' | 'reasoning'
 
@@ -54,8 +57,25 @@ export function readResume({ interruptId, status, payload }: JsonObject): AgUiAn
 /** A field of the answer, or the whole answer. */
 export const fieldOf = (payload: unknown, field: string): unknown => (isJsonObject(payload) ? payload[field] : payload)
 
+/** A call of a tool of the client, or of the state that it shares. */
+export type AgUiCallResult = { readonly callId: string; readonly output: string; readonly failed: boolean }
+
+type RendererOptions = {
+  /** Absent: the client shares none. */
+  readonly state?: SharedState | undefined
+  /** The part of the run that the request of the client has begun. Earlier ones were shown before. */
+  readonly segment?: number | undefined
+}
+
 export class AgUiRenderer {
   readonly #names: Names
+  readonly #state: SharedState | undefined
+  #hasBegun: boolean
+  readonly #segment: number
+  /** The message with the calls of the client that wait. */
+  #callsMessage: string | undefined
+  #results: AgUiCallResult[] = []
+  #hasOpenCalls = false
   #serial = 0
   /** The message whose pieces are arriving. */
   #open: { readonly kind: Kind; readonly messageId: string } | undefined
@@ -63,17 +83,38 @@ export class AgUiRenderer {
   hasEnded = false
 
   /** `runId` is that of the client, which expects its own. */
-  constructor(names: Names) {
+  constructor(names: Names, { state, segment = 0 }: RendererOptions = {}) {
     this.#names = names
+    this.#state = state
+    this.#segment = segment
+    this.#hasBegun = segment === 0
   }
 
   begin(): readonly AgUiEvent[] {
-    return [{ type: 'RUN_STARTED', ...this.#names }]
+    const snapshot = this.#state && { type: 'STATE_SNAPSHOT', snapshot: this.#state.value }
+    return [{ type: 'RUN_STARTED', ...this.#names }, ...(snapshot ? [snapshot] : [])]
+  }
+
+  /** The results of the calls that the run waits for, if none of them is a call of the client. */
+  takeResults(): readonly AgUiCallResult[] {
+    const results = this.#hasOpenCalls ? [] : this.#results
+    if (results.length) this.#forgetCalls()
+    return results
+  }
+
+  #forgetCalls(): void {
+    this.#results = []
+    this.#callsMessage = undefined
+    this.#hasOpenCalls = false
   }
 
   render(event: PublicEvent): readonly AgUiEvent[] {
     const { type } = event
     if (typeof type !== 'string' || this.hasEnded) return []
+    if (!this.#hasBegun) {
+      this.#hasBegun = type === 'run.waiting' && event['segment'] === this.#segment - 1
+      if (!endTypes.has(type)) return []
+    }
     if (customTypes.has(type)) return [...this.#close(), { type: 'CUSTOM', name: type, value: event }]
     return Object.hasOwn(this.#renderers, type) ? (this.#renderers[type]?.(event) ?? []) : []
   }
@@ -110,6 +151,18 @@ export class AgUiRenderer {
     'tool.completed': ({ call_id: toolCallId, preview }) => [
       { type: 'TOOL_CALL_RESULT', messageId: this.#newId(), toolCallId, content: textOf(preview), role: 'tool' },
     ],
+    'client_call.request': ({ call_id: id, tool, input }) => this.#addCall(textOf(id), textOf(tool), textOf(input)),
+    'run.waiting': ({ waits_for: kinds }) => {
+      if (!Array.isArray(kinds) || !kinds.includes('client')) return []
+      const results = this.#results.map(({ callId, output }) => ({
+        type: 'TOOL_CALL_RESULT',
+        messageId: this.#newId(),
+        toolCallId: callId,
+        content: output,
+        role: 'tool',
+      }))
+      return this.#hasOpenCalls ? [...results, ...this.#finish({ type: 'RUN_FINISHED', ...this.#names })] : results
+    },
     // An answer that a transform has replaced, or that a model has not streamed, comes whole.
     'run.completed': ({ output }) => {
       const missing = this.#hasText ? [] : this.#add('text', textOf(output))
@@ -118,6 +171,25 @@ export class AgUiRenderer {
     'run.failed': ({ error, output, exit_reason: reason }) =>
       this.#fail(textOf(error) || textOf(output) || 'The run has failed.', textOf(reason)),
     'run.cancelled': () => this.#finish({ type: 'RUN_FINISHED', ...this.#names, outcome: { type: 'cancelled' } }),
+  }
+
+  /** Calls that wait together are in one message, so that their results follow it. */
+  #addCall(toolCallId: string, tool: string, input: string): readonly AgUiEvent[] {
+    const closing = this.#close()
+    this.#callsMessage ??= this.#newId()
+    const shown = [
+      { type: 'TOOL_CALL_START', toolCallId, toolCallName: tool, parentMessageId: this.#callsMessage },
+      { type: 'TOOL_CALL_ARGS', toolCallId, delta: input },
+      { type: 'TOOL_CALL_END', toolCallId },
+    ]
+    if (!this.#state || tool !== stateTool) {
+      this.#hasOpenCalls = true
+      return [...closing, ...shown]
+    }
+    const change = this.#state.change(parseJson(input))
+    const failed = 'error' in change
+    this.#results.push({ callId: toolCallId, output: failed ? change.error : 'Changed.', failed })
+    return [...closing, ...shown, ...(failed ? [] : [{ type: 'STATE_DELTA', delta: change.delta }])]
   }
 
   readonly #newId = (): string => `${this.#names.runId}-${++this.#serial}`
@@ -178,4 +250,27 @@ export function readLastMessage(messages: readonly unknown[]): string | undefine
     .map((part) => (isJsonObject(part) && part['type'] === 'text' ? textOf(part['text']) : ''))
     .filter(Boolean)
     .join('\n')
+}
+
+/**
+ * The results that a client brings for calls of its tools: the messages behind the last one of the agent. Empty when a
+ * person has written since. `tools`: the names of the tools that the client offers.
+ */
+export function readToolResults(messages: readonly unknown[], tools: ReadonlySet<string>): readonly AgUiCallResult[] {
+  const at = messages.findLastIndex((one) => isJsonObject(one) && one['role'] === 'assistant')
+  const asked = at < 0 ? undefined : (messages[at] as JsonObject)['toolCalls']
+  const rest = messages.slice(at + 1).filter(isJsonObject)
+  if (!Array.isArray(asked) || rest.some(({ role }) => role === 'user')) return []
+  const own = new Set(
+    asked.filter(isJsonObject).flatMap(({ id, function: called }) => {
+      const isOwn = isJsonObject(called) && tools.has(textOf(called['name']))
+      return isOwn ? [textOf(id)] : []
+    }),
+  )
+  return rest.flatMap(({ role, toolCallId, content, error }) => {
+    const callId = textOf(toolCallId)
+    if (role !== 'tool' || !own.has(callId)) return []
+    const output = textOf(error) || (typeof content === 'string' ? content : JSON.stringify(content ?? ''))
+    return [{ callId, output, failed: textOf(error) !== '' }]
+  })
 }

@@ -172,11 +172,14 @@ function choose(
   })
   const deferred = deferral?.defer?.(toolbox, tenantTools, { settings: tools?.tool_search, window: deferral.window })
   const offered = [...toolbox.values()].filter(({ name }) => !deferred?.isDeferred(name))
-  const schemas = [...offered, ...(deferred?.search ?? [])].map(({ name, description, describeWith, inputSchema }) => ({
-    name,
-    description: describeWith ? description + describeWith(toolbox, facts) : description,
-    inputSchema,
-  }))
+  const schemas = [...offered, ...(deferred?.search ?? [])].map(
+    ({ name, description, describeWith, inputSchema, search }) => ({
+      name,
+      description: describeWith ? description + describeWith(toolbox, facts) : description,
+      inputSchema,
+      ...(search && { search }),
+    }),
+  )
   const all = deferred ? new Map([...toolbox, ...deferred.search.map((tool) => [tool.name, tool] as const)]) : toolbox
   return { tools: all, schemas }
 }

@@ -7,7 +7,7 @@
 import * as z from 'zod'
 import type { Settings } from '#agent/core/settings.ts'
 import type { Tool, Toolbox } from '#agent/core/tool.ts'
-import { findCarriedTool, readCarriedCalls, searchTools } from '#agent/policy/unwrap-tool-calls.ts'
+import { findCarriedTool, readCarriedCalls, searchTool, searchTools } from '#agent/policy/unwrap-tool-calls.ts'
 import { estimateTokens } from '#agent/prompt/estimate-tokens.ts'
 import { defineSchemaTool, defineTool } from '../define-tool.ts'
 import { fail, type ToolAnswer } from '../tool-result.ts'
@@ -47,6 +47,7 @@ const choose = (settings: ToolSearchSettings = {}) => ({
 })
 const maxListingPercent = 5
 const toolset = 'tool_search'
+const notNeededWithReferences: ReadonlySet<string> = new Set([...searchTools].filter((name) => name !== searchTool))
 const maxQueries = 10
 const maxNames = 25
 const maxShownChars = 300
@@ -113,11 +114,14 @@ const searchInput = z.object({
 
 type SearchLimits = { readonly defaultLimit: number; readonly maxLimit: number }
 
-const createSearch = (catalogue: ToolCatalogue, listing: string, limits: SearchLimits): Tool =>
-  defineTool({
-    name: 'tool_search',
+const purpose =
+  'Finds tools of connected servers that are not listed with their schemas here. Search before you say that something cannot be done, then'
+
+const createSearch = (catalogue: ToolCatalogue, listing: string, limits: SearchLimits): Tool => ({
+  ...defineTool({
+    name: searchTool,
     toolset,
-    description: `Finds tools of connected servers that are not listed with their schemas here. Search before you say that something cannot be done, then use tool_describe and tool_call.${listing && `\n\n${listing}`}`,
+    description: `${purpose} use tool_describe and tool_call.${listing && `\n\n${listing}`}`,
     input: searchInput,
     effect: 'pure',
     run: async ({ query, queries, limit = limits.defaultLimit }) => {
@@ -125,7 +129,13 @@ const createSearch = (catalogue: ToolCatalogue, listing: string, limits: SearchL
       if (!asked.length) return fail('Give a query, such as "create issue".')
       return search(catalogue, asked, Math.min(limit, limits.maxLimit))
     },
-  })
+  }),
+  search: () => ({
+    tools: catalogue.tools,
+    description: `${purpose} call the tools that are found by their names.${listing && `\n\n${listing}`}`,
+    replaced: notNeededWithReferences,
+  }),
+})
 
 function search({ ranking, tools, sources }: ToolCatalogue, queries: readonly string[], limit: number): ToolAnswer {
   const results = queries.map((query) => {

@@ -35,9 +35,16 @@ export async function limitToolsets(
 }
 
 /** The toolsets of the header, for a turn whose client brings tools: it keeps those that are named. */
-export function namedToolsets({ web }: Pick<RouteCall<unknown, unknown>, 'web'>): Pick<TurnOptions, 'toolsets'> {
+export function namedToolsets({
+  web,
+  keptToolsets,
+}: Pick<RouteCall<unknown, unknown>, 'web'> & { readonly keptToolsets?: readonly string[] | undefined }): Pick<
+  TurnOptions,
+  'toolsets'
+> {
   const header = web.req.header(param)
-  return header === undefined ? {} : { toolsets: parseNames(header) }
+  if (header !== undefined) return { toolsets: parseNames(header) }
+  return keptToolsets ? { toolsets: keptToolsets } : {}
 }
 
 function parseNames(header: string): readonly string[] {

@@ -41,8 +41,14 @@ export const responseBody = z.strictObject({
 })
 export type ResponseBody = z.infer<typeof responseBody>
 
-/** `unstored`: the sessions of responses that only this connection can continue, by the ids of the responses. */
-export type CreateCall = RouteCall<unknown, ResponseBody> & { readonly unstored?: ReadonlyMap<string, string> }
+/**
+ * `unstored`: the sessions of responses that only this connection can continue, by the ids of the responses.
+ * `keptToolsets`: offered beside the tools of the client, where no header names others.
+ */
+export type CreateCall = RouteCall<unknown, ResponseBody> & {
+  readonly unstored?: ReadonlyMap<string, string>
+  readonly keptToolsets?: readonly string[] | undefined
+}
 
 /** `instructions`: all system text of the request, which begins with its field of that name. */
 export function mergeResponseOptions(request: ResponseBody, options: TurnOptions, instructions: string): TurnOptions {

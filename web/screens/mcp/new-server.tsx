@@ -2,6 +2,8 @@
 
 import { useState } from 'preact/hooks'
 import { api } from '../../api/client.ts'
+import { can } from '../../api/me.ts'
+import { readProgram } from '../../model/mcp-program.ts'
 import type { McpServer } from '../../model/types.ts'
 import { Choice, Field, Form } from '../../parts/form.tsx'
 import { showDone, showError } from '../../parts/toast.ts'
@@ -24,27 +26,43 @@ function AddForm({ onAdded }: Props) {
   const [url, setUrl] = useState('')
   const [auth, setAuth] = useState('none')
   const [token, setToken] = useState('')
+  const [program, setProgram] = useState('')
+  const [variables, setVariables] = useState('')
+  const isProgram = auth === 'program'
   const add = async () => {
-    const body = { alias: alias.trim(), url: url.trim(), auth, ...(auth === 'bearer' && { token }) }
+    const how = isProgram
+      ? readProgram(program, variables)
+      : { url: url.trim(), auth, ...(auth === 'bearer' && { token }) }
+    const body = { alias: alias.trim(), ...how }
     const server = await api<McpServer>('POST', '/api/mcp/servers', { body })
-    for (const clear of [setAlias, setUrl, setToken]) clear('')
+    for (const clear of [setAlias, setUrl, setToken, setProgram, setVariables]) clear('')
     await onAdded()
     if (server.status === 'ready') showDone(t('mcpAdded', { name: server.alias }))
   }
   return (
     <Form label={t('mcpAdd')} action={t('add')} onSend={add}>
       <Field label={t('name')} value={alias} onChange={setAlias} hint={t('mcpNameHint')} />
-      <Field label={t('mcpAddress')} value={url} onChange={setUrl} />
       <Choice
         label={t('mcpAuth')}
         value={auth}
-        options={(['none', 'bearer', 'oauth'] as const).map((one) => [one, t(`mcpAuth_${one}`)] as const)}
+        options={kinds().map((one) => [one, t(`mcpAuth_${one}`)] as const)}
         onChange={setAuth}
       />
+      {isProgram ? (
+        <>
+          <Field label={t('mcpCommand')} kind="area" value={program} onChange={setProgram} />
+          <Field label={t('mcpEnv')} kind="area" value={variables} onChange={setVariables} />
+        </>
+      ) : (
+        <Field label={t('mcpAddress')} value={url} onChange={setUrl} />
+      )}
       {auth === 'bearer' && <Field label={t('mcpToken')} kind="password" value={token} onChange={setToken} />}
     </Form>
   )
 }
+
+/** A program needs the scope `approve`, because it runs on hosts. */
+const kinds = () => ['none', 'bearer', 'oauth', ...(can('approve') ? (['program'] as const) : [])] as const
 
 function ImportForm({ onAdded }: Props) {
   const [text, setText] = useState('')

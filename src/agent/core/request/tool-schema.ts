@@ -6,6 +6,17 @@ export type ToolSchema = {
   readonly inputSchema: object
   /** The provider guarantees that arguments match the schema, where it can. */
   readonly strict?: boolean
+  /** The tool finds tools that the request does not have. A function, because the schema is counted and sent as JSON. */
+  readonly search?: () => ToolSearch
+}
+
+/** For APIs that load a tool when the result of a search refers to it. */
+export type ToolSearch = {
+  readonly tools: ReadonlyMap<string, Omit<ToolSchema, 'search'>>
+  /** Describes the searching tool to a model of such an API. */
+  readonly description: string
+  /** Tools of the request that such a model does not need. */
+  readonly replaced: ReadonlySet<string>
 }
 
 /** `required`: some tool has to be called. An object: the tool of this name. Absent: the model decides. */

@@ -9,6 +9,7 @@ import type {
   TextBlockParam,
   TextCitationParam,
   ThinkingBlockParam,
+  ToolReferenceBlockParam,
   ToolResultBlockParam,
   ToolUseBlockParam,
   WebSearchToolResultBlockParam,
@@ -18,6 +19,7 @@ import type { Repairs } from '#agent/core/turn.ts'
 import type { RenderedBlock, BlockRenderer } from '../shared/alternating-body.ts'
 import { renderCallInput } from '../shared/call-arguments.ts'
 import { encodeCallId, encodeToolName } from '../shared/call-id.ts'
+import { readFoundTools } from './found-tools.ts'
 import { stringifyWellFormed } from '../shared/well-formed.ts'
 import { omittedImageText, toImageContent } from '../shared/images/image-content.ts'
 import { loadedPdf } from '../shared/pdf.ts'
@@ -50,7 +52,11 @@ type AnthropicRenderOptions = {
   readonly hasResultImages: boolean
   /** The search blocks of this issuer are sent back. */
   readonly searchIssuer: string | undefined
+  readonly references: ToolReferences | undefined
 }
+
+/** Results of this tool refer to these tools, which the request defines. */
+export type ToolReferences = { readonly searchTool: string; readonly tools: readonly string[] }
 
 /** One renderer per set of options, because rendered bytes are cached by renderer. */
 const renderers = new BoundedMap<string, BlockRenderer>(200)
@@ -63,6 +69,7 @@ export function getBlockRenderer(
   { images, thinking, toolContent }: Repairs = {},
   issuer: string | undefined,
   searchIssuer?: string,
+  references?: ToolReferences,
 ): BlockRenderer {
   const options: AnthropicRenderOptions = {
     issuer: issuer ?? '',
@@ -70,6 +77,7 @@ export function getBlockRenderer(
     hasThinking: !thinking && issuer !== undefined,
     hasResultImages: !images && !toolContent,
     searchIssuer,
+    references,
   }
   const key = JSON.stringify(options)
   let renderer = renderers.get(key)
@@ -154,10 +162,10 @@ function renderCitedText(text: string, seal: SearchSeal | undefined): readonly B
   return renderText(text).map((block) => (citations ? { ...block, citations } : block))
 }
 
-function renderToolResult(
-  { callId, content, failed }: ToolMessage,
-  options: AnthropicRenderOptions,
-): ToolResultBlockParam {
+function renderToolResult(message: ToolMessage, options: AnthropicRenderOptions): ToolResultBlockParam {
+  const { callId, content, failed } = message
+  const references = renderReferences(message, options)
+  if (references.length) return { type: 'tool_result', tool_use_id: encodeCallId(callId), content: references }
   const parts = content.flatMap((part) =>
     // The API accepts only text in a failed result.
     part.type === 'image' && (failed || !options.hasResultImages)
@@ -172,4 +180,11 @@ function renderToolResult(
     content: parts.some(({ type }) => type === 'image') ? parts : text || '(no output)',
     ...(failed && { is_error: true }),
   }
+}
+
+/** The documented form is a result of references alone: the API shows their definitions in its place. */
+function renderReferences(message: ToolMessage, { references }: AnthropicRenderOptions): ToolReferenceBlockParam[] {
+  if (message.name !== references?.searchTool) return []
+  const defined = readFoundTools(message).filter((name) => references.tools.includes(name))
+  return defined.map((name) => ({ type: 'tool_reference', tool_name: encodeToolName(name) }))
 }

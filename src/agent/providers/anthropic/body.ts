@@ -8,6 +8,7 @@ import type { ToolSchema } from '#agent/core/request/tool-schema.ts'
 import type { Message } from '#agent/core/message.ts'
 import { type CacheMarks, renderAlternatingBody } from '../shared/alternating-body.ts'
 import { getBlockRenderer } from './blocks.ts'
+import { offerFoundTools, type OfferedTools } from './found-tools.ts'
 import { type ImageLimits, limitImages, maxImageSidePx } from '../shared/images/image-limits.ts'
 import { listCalledTools } from '../shared/called-tools.ts'
 import { selectServerSearch } from '../shared/server-search.ts'
@@ -39,13 +40,17 @@ export function renderMessagesBody(request: ModelRequest, quirks: Quirks = {}, i
   const transcript = limitImages(sanitiseIncrementally(request.transcript), imageLimits)
   const addMark = request.cache && quirks.cacheMarks !== 'none' ? createAddMark(request.cache) : undefined
   const options = resolveOptions(request, quirks, transcript, issuer)
-  const head = renderHead(request, { options: { ...options, ...quirks.body }, quirks, transcript, addMark })
+  const offer = offerFoundTools(request.tools, transcript, quirks)
+  const head = renderHead(request, { options: { ...options, ...quirks.body }, quirks, transcript, addMark, offer })
   // The API allows four marks. Without tools, one more message gets a mark.
   const cacheMarks: CacheMarks | undefined = addMark && { addMark, messageCount: request.tools.length ? 2 : 3 }
   const renderer = getBlockRenderer(
     request.repairs,
     acceptsThinking(request.model, quirks, options) ? issuer : undefined,
     selectServerSearch(request, quirks, 'anthropic').hasServerSearch ? issuer : undefined,
+    offer.searchTool === undefined
+      ? undefined
+      : { searchTool: offer.searchTool, tools: offer.found.map(({ name }) => name) },
   )
   const trailing = createTrailingMessages(request)
   return renderAlternatingBody({ head, foot: ']}', transcript, trailing, cacheMarks }, renderer)
@@ -63,15 +68,16 @@ type HeadParts = {
   readonly quirks: Quirks
   readonly transcript: readonly Message[]
   readonly addMark: AddMark | undefined
+  readonly offer: OfferedTools
 }
 
 /** Returns unfinished JSON that ends before the first message. */
-function renderHead(request: ModelRequest, { options, quirks, transcript, addMark = skipMark }: HeadParts): string {
+function renderHead(request: ModelRequest, { options, addMark = skipMark, ...parts }: HeadParts): string {
   const { model, system, repairs } = request
   const text = toWellFormed(system)
   const systemJson = /\S/.test(text) ? `,"system":[${addMark(JSON.stringify({ type: 'text', text }))}]` : ''
   const fields = stringifyWellFormed({ model, stream: repairs?.stream !== 'off', ...options }).slice(0, -1)
-  return `${fields}${renderTools(request, { quirks, transcript, addMark })}${systemJson},"messages":[`
+  return `${fields}${renderTools(request, { ...parts, addMark })}${systemJson},"messages":[`
 }
 
 /** https://platform.claude.com/docs/en/agents-and-tools/tool-use/web-search-tool: the form that every model accepts. */
@@ -79,13 +85,16 @@ const serverSearchJson = '{"type":"web_search_20250305","name":"web_search","max
 
 function renderTools(
   request: ModelRequest,
-  { quirks, transcript, addMark = skipMark }: Omit<HeadParts, 'options'>,
+  { quirks, transcript, addMark = skipMark, offer }: Omit<HeadParts, 'options'>,
 ): string {
-  const { tools, hasServerSearch } = selectServerSearch(request, quirks, 'anthropic')
+  const { tools, hasServerSearch } = selectServerSearch({ ...request, tools: offer.tools }, quirks, 'anthropic')
   const render = request.repairs?.schemas ? renderSimplifiedTool : renderTool
   if (request.tools.length) {
     const rendered = [...tools.map(render), ...(hasServerSearch ? [serverSearchJson] : [])]
-    return `,"tools":[${rendered.map((json, at) => (at === rendered.length - 1 ? addMark(json) : json)).join(',')}]`
+    const marked = rendered.map((json, at) => (at === rendered.length - 1 ? addMark(json) : json))
+    // The API refuses a cache mark of a deferred tool.
+    const deferred = offer.found.map((tool) => `${render(tool).slice(0, -1)},"defer_loading":true}`)
+    return `,"tools":[${[...marked, ...deferred].join(',')}]`
   }
   // The API requires a definition for every tool that the transcript calls, also when no tool is offered now.
   const calledTools = listCalledTools(transcript).map((name) => ({

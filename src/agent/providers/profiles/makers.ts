@@ -51,6 +51,8 @@ export const anthropic = defineProvider({
     { model: /claude/, quirks: { serverSearch: 'anthropic' } },
     { key: /^sk-ant-oat/, headers: { 'anthropic-beta': 'oauth-2025-04-20' }, quirks: { bearer: true } },
     { model: structuredClaude, quirks: { answerFormat: 'native' } },
+    // Compatible hosts and proxies refuse such results. The same models have both features.
+    { model: structuredClaude, host: 'api.anthropic.com', quirks: { toolReferences: true } },
   ],
   defaultModel: 'claude-sonnet-5',
   auxModel: 'claude-haiku-4-5',

@@ -34,7 +34,7 @@ const createCardRoute = (): OpenRoute => ({
 
 /** `list`: the routes of the API, which exist after this. */
 export function createA2aRoutes(list: () => readonly ApiRoute[]): readonly OpenRoute[] {
-  const define = (definition: Omit<OpenRoute, 'scope' | 'tag' | 'mount'>): OpenRoute => ({
+  const define: Define = (definition) => ({
     ...definition,
     scope: null,
     tag,
@@ -70,25 +70,38 @@ export function createA2aRoutes(list: () => readonly ApiRoute[]): readonly OpenR
       body: sending,
       responses: { 200: { description: 'The task, or events', schema: taskShape, type: sse } },
     }),
-    define({
-      method: 'get',
-      path: '/a2a/v1/tasks/:id',
-      params,
-      id: 'getTask',
-      summary: 'A2A: one task; `ID:subscribe` streams it',
-      responses: { 200: { description: 'The task, or events', schema: taskShape, type: sse } },
-    }),
-    define({
-      method: 'post',
-      path: '/a2a/v1/tasks/:id',
-      params,
-      id: 'updateTask',
-      summary: 'A2A: `ID:cancel` stops a task',
-      body: z.looseObject({}),
-      responses: ok('The task', taskShape),
-    }),
+    ...createTaskRoutes(define),
   ]
 }
+
+type Define = (definition: Omit<OpenRoute, 'scope' | 'tag' | 'mount'>) => OpenRoute
+
+const createTaskRoutes = (define: Define): readonly OpenRoute[] => [
+  define({
+    method: 'get',
+    path: '/a2a/v1/tasks',
+    id: 'listTasks',
+    summary: 'A2A: tasks, newest first; `contextId`, `status`, `pageSize`, `pageToken`',
+    responses: ok('A page of tasks', taskShape),
+  }),
+  define({
+    method: 'get',
+    path: '/a2a/v1/tasks/:id',
+    params,
+    id: 'getTask',
+    summary: 'A2A: one task; `ID:subscribe` streams it',
+    responses: { 200: { description: 'The task, or events', schema: taskShape, type: sse } },
+  }),
+  define({
+    method: 'post',
+    path: '/a2a/v1/tasks/:id',
+    params,
+    id: 'updateTask',
+    summary: 'A2A: `ID:cancel` stops a task',
+    body: z.looseObject({}),
+    responses: ok('The task', taskShape),
+  }),
+]
 
 async function serve(web: RequestContext, list: () => readonly ApiRoute[], isRpc: boolean): Promise<Response> {
   if (isForeignPage(web.req.raw, web.env.PUBLIC_URL))

@@ -20,6 +20,7 @@ import { eventStreamHeaders } from '../../headers.ts'
 import type { ApiRoute, RequestContext } from '../../route.ts'
 import { translateStream } from '../event-translation.ts'
 import { type CallApi, openApi } from '../mcp-server/api-calls.ts'
+import { InvalidList, listTasks } from './list-tasks.ts'
 
 export type A2aRequest = {
   readonly web: RequestContext
@@ -62,6 +63,8 @@ const operations = new Set([
   'listQuestions',
   'answerQuestion',
   'listApprovals',
+  'listSessions',
+  'listSessionMessages',
 ])
 
 /** An answer, or the body of a stream. */
@@ -73,6 +76,7 @@ const methods: Readonly<Record<string, Method>> = {
   SendMessage: sendMessage,
   SendStreamingMessage: async (server, params) => follow(server, await submit(server, params)),
   GetTask: async (server, params) => showTask(server, await findRun(server, idIn(params))),
+  ListTasks: listAll,
   CancelTask: cancelTask,
   SubscribeToTask: subscribe,
 }
@@ -124,6 +128,7 @@ function readRpc({ jsonrpc, method, params = {} }: JsonObject) {
 const pathMethods: Readonly<Record<string, string>> = {
   'POST message:send': 'SendMessage',
   'POST message:stream': 'SendStreamingMessage',
+  'GET tasks': 'ListTasks',
   'GET ': 'GetTask',
   'GET subscribe': 'SubscribeToTask',
   'POST cancel': 'CancelTask',
@@ -132,9 +137,11 @@ const pathMethods: Readonly<Record<string, string>> = {
 function readPath({ req }: RequestContext, body: JsonObject) {
   const sending = req.param('action')
   const [, id = '', named = ''] = /^(.*?)(?::(subscribe|cancel))?$/.exec(req.param('id') ?? '') ?? []
-  const action = sending ?? named
+  const isList = req.param('id') === undefined && sending === undefined
+  const action = isList ? 'tasks' : (sending ?? named)
   const method = pathMethods[`${req.method} ${action}`]
   if (method === undefined) throw errors.method(action || 'of this path')
+  if (isList) return { method, params: req.query() }
   return { method, params: sending === undefined ? { id } : body }
 }
 
@@ -166,6 +173,18 @@ async function findRun({ call }: Server, id: string): Promise<TaskRun> {
   const response = await call({ method: 'GET', path: runPath(id) })
   if (response.status === 404) throw errors.notFound()
   return (await readOrThrow(response)) as unknown as TaskRun
+}
+
+async function listAll(server: Server, params: JsonObject): Promise<JsonObject> {
+  const read = async (path: string) => {
+    const response = await server.call({ method: 'GET', path })
+    return response.status === 404 ? undefined : readOrThrow(response)
+  }
+  try {
+    return await listTasks(read, server.version, params)
+  } catch (error) {
+    throw error instanceof InvalidList ? errors.invalid(error.message) : error
+  }
 }
 
 async function showTask(server: Server, run: TaskRun): Promise<JsonObject> {

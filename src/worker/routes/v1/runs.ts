@@ -162,7 +162,7 @@ async function findRun({ env, authority, tenant, param }: RouteCall<unknown, unk
   return { session, run: requireFound((await session.runs.get(authority, id)) ?? undefined) }
 }
 
-export function startRun(call: RouteCall<unknown, z.infer<typeof newRun>>): Promise<Response> {
+function startRun(call: RouteCall<unknown, z.infer<typeof newRun>>): Promise<Response> {
   const { input, conversation_history: history, session_id: name, max_tokens: maxTokens, ...options } = call.body
   const items = typeof input === 'string' ? [{ role: 'user' as const, content: input }] : input
   const body = {

@@ -36,10 +36,11 @@ const pdf = z.strictObject({
   title: z.string().min(1).optional(),
   cache_control,
 })
+const reference = z.strictObject({ type: z.literal('tool_reference'), tool_name: name })
 const result = z.strictObject({
   type: z.literal('tool_result'),
   tool_use_id: id,
-  content: z.union([z.string(), z.array(z.discriminatedUnion('type', [text, image]))]).optional(),
+  content: z.union([z.string(), z.array(z.discriminatedUnion('type', [text, image, reference]))]).optional(),
   is_error: z.boolean().optional(),
   cache_control,
 })
@@ -90,6 +91,7 @@ const body = z.strictObject({
         name,
         description: z.string().optional(),
         input_schema: z.looseObject({ type: z.literal('object') }),
+        defer_loading: z.boolean().optional(),
         cache_control,
       }),
     )
@@ -110,6 +112,7 @@ export function findAnthropicViolations(value: unknown): readonly string[] {
         ...findOrderViolations(data.messages),
         ...findThinkingViolations(data),
         ...findCacheMarkViolations(data),
+        ...findReferenceViolations(data),
       ]
     : violations
 }
@@ -177,4 +180,22 @@ function findCacheMarkViolations({ system, tools = [], messages }: Body): string
     (one) => 'cache_control' in one && one.cache_control,
   )
   return marked.length > 4 ? [`${marked.length} cache marks, at most 4 are allowed`] : []
+}
+
+function findReferenceViolations({ tools = [], messages }: Body): string[] {
+  const names = tools.map((tool) => tool.name)
+  const references = messages.flatMap(listBlocks).flatMap((block) => {
+    if (block.type !== 'tool_result' || typeof block.content === 'string') return []
+    return (block.content ?? []).flatMap((part) => (part.type === 'tool_reference' ? [part.tool_name] : []))
+  })
+  return [
+    ...references
+      .filter((one) => !names.includes(one))
+      .map((one) => `Tool reference '${one}' not found in available tools`),
+    ...tools.flatMap((tool) =>
+      tool.defer_loading && tool.cache_control ? [`${tool.name} is deferred and marked`] : [],
+    ),
+    ...(tools.length && tools.every((tool) => tool.defer_loading) ? ['all tools are deferred'] : []),
+    ...(new Set(names).size === names.length ? [] : ['two tools have the same name']),
+  ]
 }
