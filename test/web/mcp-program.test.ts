@@ -6,7 +6,7 @@ import { readProgram } from '../../web/model/mcp-program.ts'
 it.each([
   ['npx', '', { command: 'npx', args: [] }],
   ['npx\n-y\n some server \n\n.', '', { command: 'npx', args: ['-y', 'some server', '.'] }],
-  ['uvx\nx', 'KEY=a=b\n TOKEN = ${NAME}\n', { command: 'uvx', args: ['x'], env: { KEY: 'a=b', TOKEN: ' ${NAME}' } }],
+  ['uvx\nx', 'KEY=a=b\n TOKEN = ${NAME}\n', { command: 'uvx', args: ['x'], env: { KEY: 'a=b', TOKEN: '${NAME}' } }],
 ])('reads %j with %j', (program, variables, expected) => {
   expect(readProgram(program, variables)).toEqual({ transport: 'stdio', ...expected })
 })

@@ -5,7 +5,7 @@ export function readProgram(text: string, variables: string) {
   const [command = '', ...args] = linesOf(text)
   const env = linesOf(variables).map((line) => {
     const [name = '', ...value] = line.split('=')
-    return [name.trim(), value.join('=')] as const
+    return [name.trim(), value.join('=').trim()] as const
   })
   return { transport: 'stdio', command, args, ...(env.length && { env: Object.fromEntries(env) }) }
 }
