@@ -154,8 +154,9 @@ export const commands = {
     load: () => import('./commands/memory.mjs'),
   },
   skills: {
-    usage: 'skills [ls] · show NAME · import URL [NAME] [--accept] · update NAME [--accept] · rm NAME',
-    says: 'instructions that the agent follows',
+    usage:
+      'skills [ls] · show NAME · import URL [NAME] [--accept] · update NAME [--accept] · rm NAME · snapshot FILE · restore FILE [--accept]',
+    says: 'instructions that the agent follows; a copy of all in a file',
     options: { accept: flag },
     load: () => import('./commands/skills.mjs'),
   },
