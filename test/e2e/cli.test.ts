@@ -308,6 +308,13 @@ it('keeps projects with files and members, and moves sessions', async () => {
   expect((await run(['projects', 'get', project.id, 'notes/rules.md', '-'])).out).toBe('Answer in metric units.')
   expect((await run(['projects', 'members', project.id, 'role:*=use'])).out).toMatch(/role:\* +use\n$/)
   expect((await run(['projects', 'members', project.id, 'everybody'])).code).toBe(2)
+  const inMemory = ['--project', project.id]
+  expect((await run(['memory', 'add', 'Six beds.', ...inMemory])).out).toBe('Remembered.\n')
+  expect((await run(['memory', 'add', 'A pool.', ...inMemory])).code).toBe(0)
+  expect((await run(['memory', 'rm', 'pool', ...inMemory])).code).toBe(0)
+  expect((await run(['memory', ...inMemory])).out).toContain('- Six beds.')
+  expect((await run(['memory', 'versions', ...inMemory])).out).toContain('- A pool.')
+  expect((await run(['memory'])).out).not.toContain('Six beds.')
   const asked = await run([
     'chat',
     '--project',
