@@ -38,7 +38,7 @@ const storeShape = z.object({
 const target = z
   .enum(memoryTargets)
   .describe('memory: of the tenant. user: the profile of the caller. project: of one project.')
-const projectId = z.string().min(1).max(100).optional().describe('The project of the target project.')
+const projectId = z.string().min(1).max(100).optional()
 const storeQuery = z.strictObject({ target, project: projectId })
 const entry = z.string().trim().min(1).max(20_000)
 const operationShape = z.discriminatedUnion('action', [
@@ -135,7 +135,7 @@ const refTo = (id: string | undefined): MemoryProject | undefined => (id === und
 
 /** For somebody who is no member, the project does not exist. */
 async function requireProject(call: MemoryCall, isNeeded: boolean, id: string | undefined): Promise<void> {
-  if (isNeeded && id === undefined) throw invalid('The target project needs the id of a project.', 'project_id')
+  if (isNeeded && id === undefined) throw invalid('The target project needs project_id.', 'project_id')
   if (id !== undefined) requireFound(await projectsOf(call.env, call.tenant.id).find(call.authority, id))
 }
 
