@@ -148,14 +148,15 @@ export const commands = {
   },
   memory: {
     usage:
-      'memory [ls] · add TEXT [--user] · rm TEXT [--user] · versions [--user] · restore ID · forget WORDS [--yes] · forget --session ID|--person ID [--yes]',
+      'memory [ls] [--project ID] · add TEXT [--user|--project ID] · rm TEXT [--user|--project ID] · versions [--user|--project ID] · restore ID · forget WORDS [--yes] · forget --session ID|--person ID [--yes]',
     says: 'what the agent remembers, of everybody and of you; earlier versions; forgetting',
-    options: { user: flag, yes: flag, session: text, person: text },
+    options: { user: flag, project: text, yes: flag, session: text, person: text },
     load: () => import('./commands/memory.mjs'),
   },
   skills: {
-    usage: 'skills [ls] · show NAME · import URL [NAME] [--accept] · update NAME [--accept] · rm NAME',
-    says: 'instructions that the agent follows',
+    usage:
+      'skills [ls] · show NAME · import URL [NAME] [--accept] · update NAME [--accept] · rm NAME · snapshot FILE · restore FILE [--accept]',
+    says: 'instructions that the agent follows; a copy of all in a file',
     options: { accept: flag },
     load: () => import('./commands/skills.mjs'),
   },

@@ -9,7 +9,7 @@ export async function run({ options, words: [action = 'ls', ...words], usage }) 
   const call = {
     client: createClient(requireConfig()),
     options,
-    target: options.user ? 'user' : 'memory',
+    target: options.user ? 'user' : options.project ? 'project' : 'memory',
     text: words.join(' ').trim(),
   }
   const { takesText, act } = actions[action] ?? {}
@@ -22,7 +22,10 @@ export async function run({ options, words: [action = 'ls', ...words], usage }) 
 const none = (text) => !text
 const some = (text) => Boolean(text)
 const actions = {
-  ls: { takesText: none, act: async ({ client, options }) => list(await client.get('/api/memory'), options) },
+  ls: {
+    takesText: none,
+    act: async ({ client, options }) => list(await client.get(`/api/memory${inProject(options, '?')}`), options),
+  },
   add: { takesText: some, act: (call) => change(call, { action: 'add', content: call.text }, 'Remembered.') },
   rm: { takesText: some, act: (call) => change(call, { action: 'remove', old_text: call.text }, 'Forgotten.') },
   versions: { takesText: none, act: listVersions },
@@ -31,7 +34,11 @@ const actions = {
 }
 
 async function change({ client, target, options }, operation, done) {
-  const { body } = await client.call('PATCH', '/api/memory', { target, operations: [operation] })
+  const { body } = await client.call('PATCH', '/api/memory', {
+    target,
+    ...(options.project && { project_id: options.project }),
+    operations: [operation],
+  })
   printOne(options, body, done)
 }
 
@@ -40,11 +47,14 @@ async function restore({ client, options, text }) {
   printOne(options, body, 'Restored. New sessions get it.')
 }
 
-const titles = { memory: 'Facts', user: 'About you' }
+const titles = { memory: 'Facts', project: 'Facts of the project', user: 'About you' }
+
+const inProject = ({ project }, mark) => (project ? `${mark}project=${encodeURIComponent(project)}` : '')
 
 function list(stores, { json }) {
   if (json) return print(JSON.stringify(stores))
   for (const [name, title] of Object.entries(titles)) {
+    if (!stores[name]) continue
     const { entries, chars, limit } = stores[name]
     note(`${title} (${chars} of ${limit} characters)`)
     for (const entry of entries) print(`- ${plain(entry).replaceAll('\n', '\n  ')}`)
@@ -52,7 +62,7 @@ function list(stores, { json }) {
 }
 
 async function listVersions({ client, target, options }) {
-  const { data } = await client.get(`/api/memory/versions?target=${target}`)
+  const { data } = await client.get(`/api/memory/versions?target=${target}${inProject(options, '&')}`)
   if (options.json) return print(JSON.stringify(data))
   if (!data.length) note('There are no versions yet.')
   for (const { id, at, added, removed } of data) {

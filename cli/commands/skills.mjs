@@ -1,4 +1,4 @@
-/** `talaria skills`: lists, shows, imports, updates and deletes skills. */
+/** `talaria skills`: lists, shows, imports, updates and deletes skills, and keeps all in a file. */
 
 import { createClient } from '../client.mjs'
 import { requireConfig } from '../config.mjs'
@@ -7,7 +7,13 @@ import { plain, print, printList, printOne } from '../output.mjs'
 
 const skillPath = (name, rest = '') => `/api/skills/${encodeURIComponent(name)}${rest}`
 
-const actions = { show, import: bring, update, rm: remove }
+/** Of all skills, by the name of a file. */
+const ofAll =
+  (action) =>
+  async (...call) =>
+    (await import('./skill-snapshot.mjs'))[action](...call)
+
+const actions = { show, import: bring, update, rm: remove, snapshot: ofAll('snapshot'), restore: ofAll('restore') }
 
 export async function run({ options, words: [action = 'ls', name, ...words], usage }) {
   const client = createClient(requireConfig())

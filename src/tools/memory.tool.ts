@@ -19,7 +19,9 @@ const operation = z.object({
 const input = z.object({
   target: z
     .enum(memoryTargets)
-    .describe('memory: facts about the work, shared by all sessions. user: about the person who writes to you.'),
+    .describe(
+      'memory: facts about the work, shared by all sessions. user: about the person who writes to you. project: facts about the project of this session.',
+    ),
   action: z
     .enum([...actions, 'read'])
     .optional()

@@ -106,6 +106,23 @@ describe.skipIf(chromium === undefined)('the screens of what the API has', () =>
     expect(JSON.stringify(json)).not.toContain('Graz')
   })
 
+  it('keeps facts of a project on its screen, with their versions', async () => {
+    const { json: project } = await client.post('/api/projects', { name: 'Trips' })
+    const { id } = project as { id: string }
+    await openScreen(page, `projects/${id}`)
+    const facts = page.getByRole('region', { name: 'Memory' })
+    for (const fact of ['The villa has six beds.', 'It has a pool.']) {
+      await facts.getByLabel('New entry').fill(fact)
+      await facts.getByRole('button', { name: 'Add' }).click()
+      await facts.getByText(fact).waitFor()
+    }
+    await page.getByText('Earlier versions').click()
+    await page.getByRole('button', { name: 'Restore' }).click()
+    await facts.getByText('It has a pool.').waitFor({ state: 'detached' })
+    const { json } = await client.get(`/api/memory?project=${id}`)
+    expect(json).toMatchObject({ memory: { entries: [] }, project: { entries: ['The villa has six beds.'] } })
+  })
+
   it('switches toolsets and tools, and says where they come from', async () => {
     await openScreen(page, 'tools')
     const isAvailable = async (name: string) =>

@@ -31,6 +31,7 @@ await Promise.all([
   import('#durable/tenant/jobs/deliver-result.ts'),
   import('#durable/tenant/vault/vault-rows.ts'),
   import('#tools/browser/ask-person.ts'),
+  import('#durable/turn/prompt/memory-layers.ts'),
   import('#tools/browser/browser-files.ts'),
   import('#tools/search-sessions.ts'),
   import('#tools/terminal/process-actions.ts'),

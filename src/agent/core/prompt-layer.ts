@@ -49,6 +49,7 @@ export type PromptRecord = {
 /** The layers that only some askers may be answered with, as they stand in the prompt. */
 export type PersonalLayers = {
   readonly memory?: string
+  readonly projectMemory?: string
   readonly profile?: { readonly owner: string; readonly text: string }
 }
 

@@ -36,6 +36,7 @@ export function renderEntry(entry: string): string {
 const heads: Readonly<Record<MemoryTarget, string>> = {
   memory: 'Facts that you have stored in earlier sessions',
   user: 'The person you work for, as you have noted in earlier sessions',
+  project: 'Facts about this project, as you have stored them in its earlier sessions',
 }
 
 /** Renders a store for the prompt, with how full it is; empty without entries. */

@@ -8,7 +8,7 @@ import type { MemoryOperation, MemoryView } from '#agent/core/recall/memory.ts'
 /** Stands between entries, in the store's length and in the prompt. */
 export const entrySeparator = '\n§\n'
 
-export const defaultMemoryLimits = { memory: 2_200, user: 1_375 } as const
+export const defaultMemoryLimits = { memory: 2_200, user: 1_375, project: 2_200 } as const
 
 const maxPreviewChars = 80
 const maxPreviews = 5

@@ -7,24 +7,29 @@ import { type Asker, memoryReach } from './memory-reach.ts'
 export function personalLayers(layers: readonly PromptLayer[]): PersonalLayers | undefined {
   const textOf = (wanted: string) => layers.find(({ name, text }) => name === wanted && text.trim() !== '')
   const memory = textOf('memory')?.text.trim()
+  const projectMemory = textOf('project_memory')?.text.trim()
   const user = textOf('user')
-  if (memory === undefined && !user) return undefined
+  if (memory === undefined && projectMemory === undefined && !user) return undefined
   return {
     ...(memory !== undefined && { memory }),
+    ...(projectMemory !== undefined && { projectMemory }),
     ...(user && { profile: { owner: user.owner ?? '', text: user.text.trim() } }),
   }
 }
 
 /**
  * Returns the prompt for a turn. For the person who began the session it is the stored text, byte for byte. Somebody else
- * gets it without the profile, and who may not read the tenant's sessions without its memory too.
+ * gets it without the profile, and who may not read the tenant's sessions without the memory of tenant and project too.
  */
 export function promptFor(prompt: string, personal: PersonalLayers | undefined, authority: Asker): string {
   if (!personal) return prompt
   const reach = memoryReach(authority)
   // Nobody in particular asks when a job or a process reports into the session: then it stays as it is.
   const isOther = reach?.isShared || (reach?.owner !== undefined && reach.owner !== personal.profile?.owner)
-  const hidden = [...(reach ? [] : [personal.memory]), ...(!reach || isOther ? [personal.profile?.text] : [])]
+  const hidden = [
+    ...(reach ? [] : [personal.memory, personal.projectMemory]),
+    ...(!reach || isOther ? [personal.profile?.text] : []),
+  ]
   return hidden.reduce<string>((text, layer) => (layer ? removeLayer(text, layer) : text), prompt)
 }
 

@@ -22,6 +22,7 @@ const layerKinds = {
   project: context(10_000),
   workspace: context(500_000),
   memory: volatile(2_500),
+  project_memory: volatile(2_500),
   user: volatile(1_500),
   date: volatile(100),
 } as const satisfies Readonly<Record<string, LayerKind>>

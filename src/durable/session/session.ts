@@ -31,7 +31,12 @@ import { abandonTurn } from '#durable/storage/abandon-turn.ts'
 import { importRunId, Journal } from '#durable/storage/journal.ts'
 import { Projection } from '#durable/storage/projection.ts'
 import { rebuild } from '#durable/storage/rebuild.ts'
-import { createMetadata, type NewSession, type SessionMetadata } from '#durable/storage/session-metadata.ts'
+import {
+  createMetadata,
+  memoryProjectOf,
+  type NewSession,
+  type SessionMetadata,
+} from '#durable/storage/session-metadata.ts'
 import { addLateUsage, expiresAt, runUsage, sessionRecord, sessionUsage } from '#durable/storage/session-record.ts'
 import { InjectedMessages } from '#durable/storage/injected-messages.ts'
 import { SideCallNotes } from '#durable/storage/side-call-notes.ts'
@@ -293,9 +298,12 @@ export class Session implements TurnSession {
     return turnAuthority(this)
   }
 
-  /** The entries of the profile that an authority reaches. */
-  async profileOf(authority: Authority): Promise<{ readonly entries: readonly string[]; readonly marks: Marks }> {
-    const result = await memoryOf(this.tenantObject()).read(authority, 'user')
+  /** The entries of a store that an authority reaches: its profile, or the memory of the session's project. */
+  async storedMemory(
+    authority: Authority,
+    target: 'user' | 'project',
+  ): Promise<{ readonly entries: readonly string[]; readonly marks: Marks }> {
+    const result = await memoryOf(this.tenantObject()).read(authority, target, memoryProjectOf(this.meta))
     return result.kind === 'done'
       ? { entries: result.view.entries, marks: result.marks ?? allMarks }
       : { entries: [], marks: noMarks }

@@ -4,6 +4,7 @@ import type { ChatOrigin } from '#agent/core/delivery.ts'
 import type { FileMarksRecord, Marks } from '#agent/core/marks.ts'
 import type { BackendKind } from '#agent/core/backend.ts'
 import type { PromptRecord } from '#agent/core/prompt-layer.ts'
+import type { MemoryProject } from '#agent/core/recall/memory.ts'
 import type { Todo } from '#agent/core/tool.ts'
 import type { ShellState } from '#agent/core/tool.ts'
 import type { Authority } from '#agent/core/permission/authority.ts'
@@ -266,6 +267,10 @@ export type SessionMetadata = Conversations & {
 /** The contribution of a project to the session, or to the conversation that it works for. */
 export const projectTextOf = ({ project, subagent }: SessionMetadata): string | undefined =>
   project?.text ?? subagent?.project
+
+/** Everybody who may write in a channel has its project. */
+export const memoryProjectOf = ({ project, channelProject }: SessionMetadata): MemoryProject | undefined =>
+  project && { id: project.id, isGiven: project.id === channelProject }
 
 export const createMetadata = (
   { id, tenantId }: Pick<SessionMetadata, 'id' | 'tenantId'>,

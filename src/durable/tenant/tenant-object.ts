@@ -100,7 +100,11 @@ export class TenantDO extends DurableObject<Env> {
     values: this.#values,
     audit: this.#audit,
     blobs: this.env.BLOBS,
-    onRemoved: (id) => this.#jobs.leaveProject(id),
+    onRemoved: (id) => {
+      this.#jobs.leaveProject(id)
+      this.#memoryRows.remove({ target: 'project', owner: id })
+      this.#materialVersion.increment()
+    },
   })
   readonly #shared = new SharedStorage({
     tenantId: this.#id,
@@ -192,6 +196,7 @@ export class TenantDO extends DurableObject<Env> {
         rows: this.#memoryRows,
         audit: this.#audit,
         settings: () => this.#settings.get(),
+        findProject: this.#projects.find,
         onChange: this.#materialVersion.increment,
       }),
   )

@@ -37,7 +37,7 @@ import {
 } from '#durable/workspace/session-backend.ts'
 import { type FileMarks, openFileMarks } from '#durable/workspace/file-marks.ts'
 import { openKnownFiles } from '#durable/workspace/known-files.ts'
-import type { SessionMetadata } from '#durable/storage/session-metadata.ts'
+import { memoryProjectOf, type SessionMetadata } from '#durable/storage/session-metadata.ts'
 import type { SideCall } from '#durable/models/side-call.ts'
 import { keySource, type TenantKeys } from '#durable/models/credentials.ts'
 import { createToolDeployment } from '#durable/models/tool-deployment.ts'
@@ -223,6 +223,7 @@ export class SessionServices {
         tenantId,
         runId: () => this.#runId,
         isGroup: () => meta().origin?.isGroup === true,
+        project: () => memoryProjectOf(meta()),
       }),
       subagents: createSessionSubagents(subagents),
       checkpoints,

@@ -62,8 +62,11 @@ export type TurnSession = {
   readonly hasMemory: () => boolean
   /** For whom the open or last turn acts. */
   readonly asker: () => Authority
-  /** The entries of the asker's profile. */
-  readonly profileOf: (authority: Authority) => Promise<{ readonly entries: readonly string[]; readonly marks: Marks }>
+  /** The entries of the asker's profile, or of the memory of the session's project. */
+  readonly storedMemory: (
+    authority: Authority,
+    target: 'user' | 'project',
+  ) => Promise<{ readonly entries: readonly string[]; readonly marks: Marks }>
   /** Replaces secrets. */
   readonly redact: (text: string) => string
 

@@ -7,6 +7,7 @@ import * as z from 'zod'
 import { hasScope } from '#agent/core/permission/authority.ts'
 import {
   type MemoryOperation,
+  type MemoryProject,
   type MemoryResult,
   type MemoryTarget,
   memoryTargets,
@@ -15,6 +16,7 @@ import {
 } from '#agent/core/recall/memory.ts'
 import { forgetSnapshot } from '#durable/tenant/tenant-snapshot.ts'
 import { type EntryOrigin, type Forgotten, memoryOf } from '#durable/tenant/memory/memory.ts'
+import { projectsOf } from '#durable/tenant/projects/project.ts'
 import { tenantStub } from '#durable/platform/addresses.ts'
 import { AppError, invalid } from '../errors.ts'
 import { requireUnlimitedRole } from '../access.ts'
@@ -33,17 +35,22 @@ const storeShape = z.object({
   chars: z.int().describe('The length of the entries with their separators.'),
   limit: z.int(),
 })
-const target = z.enum(memoryTargets).describe('memory: of the tenant. user: the profile of the caller.')
+const target = z
+  .enum(memoryTargets)
+  .describe('memory: of the tenant. user: the profile of the caller. project: of one project.')
+const projectId = z.string().min(1).max(100).optional()
+const storeQuery = z.strictObject({ target, project: projectId })
 const entry = z.string().trim().min(1).max(20_000)
 const operationShape = z.discriminatedUnion('action', [
   z.strictObject({ action: z.literal('add'), content: entry }),
   z.strictObject({ action: z.literal('replace'), old_text: entry, content: entry }),
   z.strictObject({ action: z.literal('remove'), old_text: entry }),
 ])
-const memoryShape = z.object({ memory: storeShape, user: storeShape })
+const memoryShape = z.object({ memory: storeShape, user: storeShape, project: storeShape.optional() })
 const pendingShape = z.object({
   id: z.string(),
   target,
+  project: z.string().optional(),
   operations: z.array(operationShape),
   session_id: z.string().nullable(),
   created_at: z.iso.datetime(),
@@ -61,6 +68,7 @@ const entryShape = z.object({
 const versionShape = z.object({
   id: z.int(),
   target,
+  project: z.string().optional(),
   ...originShape,
   entries: z.array(z.string()),
   added: z.array(z.string()),
@@ -68,7 +76,7 @@ const versionShape = z.object({
 })
 const forgottenShape = z.object({
   forgotten: z.boolean().describe('False: a preview.'),
-  entries: z.array(z.object({ target, text: z.string() })),
+  entries: z.array(z.object({ target, project: z.string().optional(), text: z.string() })),
   hidden: z.int().describe('Entries of the profile of another person, which are not shown.'),
   earlier: z.int().describe('Texts of earlier versions and writes that wait, which go too.'),
   outside: z.string().nullable().describe('The memory service of memory.provider, which keeps what it has.'),
@@ -111,12 +119,27 @@ const originView = ({ at, by, sessionId }: EntryOrigin) => ({
   session_id: sessionId ?? null,
 })
 
-async function renderMemory(call: MemoryCall): Promise<Response> {
-  const [memory, user] = await Promise.all(memoryTargets.map((each) => memoryFor(call).read(call.authority, each)))
-  return Response.json({ memory: memory && viewOf(memory), user: user && viewOf(user) })
+async function renderMemory(call: MemoryCall, id?: string): Promise<Response> {
+  const targets = id === undefined ? (['memory', 'user'] as const) : memoryTargets
+  const read = (each: MemoryTarget) => memoryFor(call).read(call.authority, each, refTo(id))
+  const [memory, user, project] = await Promise.all(targets.map(read))
+  if (project?.kind === 'unavailable') requireDone(call, project)
+  return Response.json({
+    memory: memory && viewOf(memory),
+    user: user && viewOf(user),
+    ...(project && { project: viewOf(project) }),
+  })
 }
 
-function requireDone({ authority }: MemoryCall, result: MemoryResult, param: string): void {
+const refTo = (id: string | undefined): MemoryProject | undefined => (id === undefined ? undefined : { id })
+
+/** For somebody who is no member, the project does not exist. */
+async function requireProject(call: MemoryCall, isNeeded: boolean, id: string | undefined): Promise<void> {
+  if (isNeeded && id === undefined) throw invalid('The target project needs project_id.', 'project_id')
+  if (id !== undefined) requireFound(await projectsOf(call.env, call.tenant.id).find(call.authority, id))
+}
+
+function requireDone({ authority }: MemoryCall, result: MemoryResult, param = 'target'): void {
   if (result.kind === 'refused') throw invalid(result.error, param)
   if (result.kind !== 'unavailable') return
   if (!hasScope(authority, 'read')) throw new AppError(403, 'insufficient_scope', result.error, { param: 'read' })
@@ -139,9 +162,10 @@ const fromOperation = (operation: MemoryOperation): z.infer<typeof operationShap
     : { action: 'replace', old_text, content: operation.content }
 }
 
-const toPendingView = ({ id, target: of, operations, sessionId, createdAt }: PendingMemory) => ({
+const toPendingView = ({ id, target: of, owner, operations, sessionId, createdAt }: PendingMemory) => ({
   id,
   target: of,
+  ...(of === 'project' && { project: owner }),
   operations: operations.map(fromOperation),
   session_id: sessionId ?? null,
   created_at: new Date(createdAt).toISOString(),
@@ -149,17 +173,22 @@ const toPendingView = ({ id, target: of, operations, sessionId, createdAt }: Pen
 
 /** The profile is the person's own. */
 function requireWriter({ authority }: MemoryCall, written: MemoryTarget): void {
-  if (written === 'memory') requireUnlimitedRole(authority)
+  if (written !== 'user') requireUnlimitedRole(authority)
 }
 
-async function replaceStores(call: MemoryCall, stores: Partial<Record<MemoryTarget, readonly string[] | undefined>>) {
+type GivenStores = Partial<Record<MemoryTarget, readonly string[] | undefined>> & {
+  readonly project_id?: string | undefined
+}
+
+async function replaceStores(call: MemoryCall, { project_id: id, ...stores }: GivenStores) {
+  await requireProject(call, stores.project !== undefined, id)
   for (const each of memoryTargets) if (stores[each]) requireWriter(call, each)
   for (const each of memoryTargets) {
     const entries = stores[each]
-    if (entries) requireDone(call, await memoryFor(call).replaceAll(call.authority, each, entries), each)
+    if (entries) requireDone(call, await memoryFor(call).replaceAll(call.authority, each, entries, refTo(id)), each)
   }
   forgetSnapshot(call.tenant.id)
-  return renderMemory(call)
+  return renderMemory(call, id)
 }
 
 const forgetBody = z
@@ -222,8 +251,12 @@ export const memoryRoutes = [
     scope: 'read',
     tag,
     summary: "The memory of the tenant and the caller's profile",
-    responses: ok('Both stores', memoryShape),
-    handle: renderMemory,
+    query: z.strictObject({ project: projectId }),
+    responses: ok('The stores', memoryShape),
+    handle: async (call) => {
+      await requireProject(call, false, call.query.project)
+      return renderMemory(call, call.query.project)
+    },
   }),
   route({
     method: 'put',
@@ -235,8 +268,10 @@ export const memoryRoutes = [
     body: z.strictObject({
       memory: z.array(entry).max(maxEntries).optional(),
       user: z.array(entry).max(maxEntries).optional(),
+      project: z.array(entry).max(maxEntries).optional(),
+      project_id: projectId,
     }),
-    responses: ok('Both stores', memoryShape),
+    responses: ok('The stores', memoryShape),
     handle: (call) => replaceStores(call, call.body),
   }),
   route({
@@ -247,14 +282,20 @@ export const memoryRoutes = [
     tag,
     summary: 'Add, replace and remove entries of one store; all operations apply, or none',
     example: { target: 'memory', operations: [{ action: 'add', content: 'The staging server is in Frankfurt.' }] },
-    body: z.strictObject({ target, operations: z.array(operationShape).min(1).max(maxOperations) }),
-    responses: ok('Both stores', memoryShape),
+    body: z.strictObject({
+      target,
+      project_id: projectId,
+      operations: z.array(operationShape).min(1).max(maxOperations),
+    }),
+    responses: ok('The stores', memoryShape),
     handle: async (call) => {
-      requireWriter(call, call.body.target)
-      const change = { target: call.body.target, operations: call.body.operations.map(toOperation) }
+      const { target: of, project_id: id, operations } = call.body
+      await requireProject(call, of === 'project', id)
+      requireWriter(call, of)
+      const change = { target: of, project: refTo(id), operations: operations.map(toOperation) }
       requireDone(call, await memoryFor(call).changeNow(call.authority, change), 'operations')
       forgetSnapshot(call.tenant.id)
-      return renderMemory(call)
+      return renderMemory(call, id)
     },
   }),
   route({
@@ -264,10 +305,12 @@ export const memoryRoutes = [
     scope: 'read',
     tag,
     summary: 'The entries of a store with where they come from',
-    query: z.strictObject({ target }),
+    query: storeQuery,
     responses: ok('Entries', z.object({ data: z.array(entryShape) })),
     handle: async (call) => {
-      const entries = (await memoryFor(call).entries(call.authority, call.query.target)) ?? []
+      const { target: of, project } = call.query
+      await requireProject(call, of === 'project', project)
+      const entries = (await memoryFor(call).entries(call.authority, of, refTo(project))) ?? []
       const data = entries.map(({ text, isForeign, ...origin }) => ({
         text,
         ...originView(origin),
@@ -283,10 +326,12 @@ export const memoryRoutes = [
     scope: 'read',
     tag,
     summary: 'The last 50 versions of a store, newest first',
-    query: z.strictObject({ target }),
+    query: storeQuery,
     responses: ok('Versions', z.object({ data: z.array(versionShape) })),
     handle: async (call) => {
-      const versions = await memoryFor(call).versions(call.authority, call.query.target)
+      const { target: of, project } = call.query
+      await requireProject(call, of === 'project', project)
+      const versions = await memoryFor(call).versions(call.authority, of, refTo(project))
       return Response.json({
         data: versions.map(({ sessionId, at, by, ...fields }) => ({ ...fields, ...originView({ at, by, sessionId }) })),
       })
@@ -300,7 +345,7 @@ export const memoryRoutes = [
     scope: 'write',
     tag,
     summary: 'Make an earlier version of a store the newest one',
-    responses: ok('Both stores', memoryShape),
+    responses: ok('The stores', memoryShape),
     handle: async (call) => {
       const id = Number(call.param('id'))
       const found = (await memoryFor(call).versions(call.authority, 'memory')).some((one) => one.id === id)
@@ -346,7 +391,7 @@ export const memoryRoutes = [
     tag,
     summary: 'Approve or reject a write of the agent',
     body: z.strictObject({ decision: z.enum(['approve', 'reject']) }),
-    responses: ok('Both stores', memoryShape),
+    responses: ok('The stores', memoryShape),
     handle: async (call) => {
       if (call.body.decision === 'approve') requireUnlimitedRole(call.authority)
       const decided = await memoryFor(call).decide(call.authority, call.param('id'), call.body.decision)

@@ -12,8 +12,8 @@ import { formatDate, formatNumber } from '../../words/format.ts'
 import { t, wordsOf } from '../../words/words.ts'
 
 type Store = { readonly entries: readonly string[]; readonly chars: number; readonly limit: number }
-type Target = 'memory' | 'user'
-type Stores = Readonly<Record<Target, Store>>
+type Target = 'memory' | 'user' | 'project'
+type Stores = Readonly<Record<'memory' | 'user', Store>> & { readonly project?: Store }
 type Operation = { readonly action: string; readonly old_text?: string; readonly content?: string }
 type Waiting = { readonly id: string; readonly target: Target; readonly operations: readonly Operation[] }
 
@@ -45,6 +45,31 @@ export function Memory() {
     </Screen>
   )
 }
+
+/** What the sessions of a project share. Only members see it, and those who change the project change it. */
+export function ProjectMemory({ id, isChanged }: { readonly id: string; readonly isChanged: boolean }) {
+  const stores = useLoad(() => get<Stores>(`/api/memory${inProject(id, '?')}`), id)
+  const change = async (operation: Operation) => {
+    const body = { target: 'project', project_id: id, operations: [operation] }
+    await api('PATCH', '/api/memory', { body }).catch(inWords)
+    await stores.reload()
+  }
+  return (
+    <Panel of={stores}>
+      {({ project: store }) =>
+        store && (
+          <>
+            <Entries title={t('memory')} project={id} {...{ target: 'project', store, isChanged }} onChange={change} />
+            <Versions target="project" project={id} of={store} isChanged={isChanged} onRestored={stores.reload} />
+          </>
+        )
+      }
+    </Panel>
+  )
+}
+
+const inProject = (id: string | undefined, mark: '?' | '&'): string =>
+  id === undefined ? '' : `${mark}project=${encodeURIComponent(id)}`
 
 /** The messages of the API advise a model what to do. */
 function inWords(error: unknown): never {
@@ -129,20 +154,22 @@ function OriginOf({ entry }: { readonly entry: KnownEntry | undefined }) {
   )
 }
 
-type VersionsProps = { readonly target: Target; readonly of: Store; readonly onRestored: () => Promise<void> }
+type Place = { readonly target: Target; readonly project?: string; readonly isChanged?: boolean }
+type VersionsProps = Place & { readonly of: Store; readonly onRestored: () => Promise<void> }
 
-function Versions({ target, of, onRestored }: VersionsProps) {
+function Versions({ of, ...others }: VersionsProps) {
   const [isOpen, setOpen] = useState(false)
   return (
     <details onToggle={(event) => setOpen(event.currentTarget.open)}>
       <summary>{say('versions')}</summary>
-      {isOpen && <VersionList key={JSON.stringify(of.entries)} target={target} onRestored={onRestored} />}
+      {isOpen && <VersionList key={JSON.stringify(of.entries)} {...others} />}
     </details>
   )
 }
 
-function VersionList({ target, onRestored }: Omit<VersionsProps, 'of'>) {
-  const versions = useLoad(() => get<{ data: readonly Version[] }>(`/api/memory/versions?target=${target}`), '')
+function VersionList({ target, project, isChanged = can('write'), onRestored }: Omit<VersionsProps, 'of'>) {
+  const address = `/api/memory/versions?target=${target}${inProject(project, '&')}`
+  const versions = useLoad(() => get<{ data: readonly Version[] }>(address), '')
   const restore = async (id: number) => {
     await api('POST', path`/api/memory/versions/${String(id)}/restore`).catch(inWords)
     await onRestored()
@@ -156,7 +183,7 @@ function VersionList({ target, onRestored }: Omit<VersionsProps, 'of'>) {
             <li key={id} class="card">
               <div class="row">
                 <span class="grow note">{at ? formatDate(at) : say('before')}</span>
-                {index > 0 && can('write') && <Button onClick={() => restore(id)}>{say('restore')}</Button>}
+                {index > 0 && isChanged && <Button onClick={() => restore(id)}>{say('restore')}</Button>}
               </div>
               <ul>
                 {added.map((text) => (
@@ -256,17 +283,16 @@ const Room = ({ of: { chars, limit } }: { readonly of: Store }) => (
   </label>
 )
 
-type EntriesProps = {
+type EntriesProps = Place & {
   readonly title: string
-  readonly target: Target
   readonly store: Store
   readonly onChange: (operation: Operation) => Promise<void>
 }
 
-function Entries({ title, target, store, onChange }: EntriesProps) {
+function Entries({ title, target, project, isChanged = can('write'), store, onChange }: EntriesProps) {
   const { entries } = store
   const known = useLoad(
-    () => get<{ data: readonly KnownEntry[] }>(`/api/memory/entries?target=${target}`),
+    () => get<{ data: readonly KnownEntry[] }>(`/api/memory/entries?target=${target}${inProject(project, '&')}`),
     JSON.stringify(entries),
   )
   const edit = async (old: string) => {
@@ -295,11 +321,11 @@ function Entries({ title, target, store, onChange }: EntriesProps) {
               {entry}
               <OriginOf entry={known.data?.data.find(({ text: of }) => of === entry)} />
             </span>
-            {can('write') && <EntryButtons onEdit={() => edit(entry)} onRemove={() => remove(entry)} />}
+            {isChanged && <EntryButtons onEdit={() => edit(entry)} onRemove={() => remove(entry)} />}
           </li>
         ))}
       </ul>
-      {can('write') && <LineForm label={t('newEntry')} action={t('add')} onSend={add} />}
+      {isChanged && <LineForm label={t('newEntry')} action={t('add')} onSend={add} />}
     </section>
   )
 }

@@ -14,6 +14,7 @@ import { showDone, showError } from '../../parts/toast.ts'
 import { formatBytes, formatDate, formatDay } from '../../words/format.ts'
 import { t } from '../../words/words.ts'
 import { choiceOf, choose, loadModels, models } from '../chat/models.ts'
+import { ProjectMemory } from '../memory/memory.tsx'
 import { loadSessions } from '../sessions/sessions.ts'
 import { loadProjects } from './load-projects.ts'
 import { Members } from './members.tsx'
@@ -96,6 +97,7 @@ function OneProject({ id }: { readonly id: string }) {
             <ProjectChannels project={data} />
             <About key={data.updated_at} project={data} of={loaded} />
             <Files project={data} of={loaded} />
+            <ProjectMemory id={id} isChanged={canEdit(data)} />
             <Members project={data} onChange={loaded.reload} />
             {can('write') && data.access === 'manage' && <Remove project={data} />}
           </>

@@ -1,11 +1,17 @@
-/** Defines what the agent keeps between sessions: facts of the tenant, and a profile of each person it works for. */
+/** Defines what the agent keeps between sessions: facts of the tenant and of projects, and a profile of each person it works for. */
 
 import type { Marks } from '../marks.ts'
 import type { Authority } from '../permission/authority.ts'
 
-/** `memory`: of the tenant. `user`: of the person who asks. */
-export const memoryTargets = ['memory', 'user'] as const
+/** `memory`: of the tenant. `user`: of the person who asks. `project`: of the session's project. */
+export const memoryTargets = ['memory', 'user', 'project'] as const
 export type MemoryTarget = (typeof memoryTargets)[number]
+
+export type MemoryProject = {
+  readonly id: string
+  /** The session has it by its channel, so that everybody who writes there has it. */
+  readonly isGiven?: boolean
+}
 
 export type MemoryOperation =
   | { readonly action: 'add'; readonly content: string }
@@ -13,7 +19,7 @@ export type MemoryOperation =
   | { readonly action: 'replace'; readonly oldText: string; readonly content: string }
   | { readonly action: 'remove'; readonly oldText: string }
 
-/** One of the two stores, as it is shown. */
+/** One store, as it is shown. */
 export type MemoryView = {
   readonly entries: readonly string[]
   /** The length of the entries with the separators between them. */
@@ -33,7 +39,7 @@ export type MemoryResult =
 export type PendingMemory = {
   readonly id: string
   readonly target: MemoryTarget
-  /** Whose profile it changes. Absent for the memory of the tenant. */
+  /** Whose profile, or which project, it changes. Absent for the memory of the tenant. */
   readonly owner?: string
   readonly operations: readonly MemoryOperation[]
   readonly sessionId?: string
@@ -50,6 +56,8 @@ export type MemoryChange = {
   /** The same for a repetition of the same change, which is then answered as before. */
   readonly key?: string
   readonly sessionId?: string
+  /** Needed for the target `project`. Tools leave it to the session. */
+  readonly project?: MemoryProject | undefined
 }
 
 /** The service of tools. */
@@ -69,4 +77,6 @@ export type MemoryMaterial = {
   readonly isForeign?: true
   /** The owners that have a profile. Their entries are read for each session. */
   readonly owners: readonly string[]
+  /** The projects that have entries, which are read for each session too. */
+  readonly projects?: readonly string[]
 }

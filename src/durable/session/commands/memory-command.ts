@@ -8,6 +8,7 @@ import {
   type PendingMemory,
 } from '#agent/core/recall/memory.ts'
 import { type MemoryVersion, memoryOf } from '#durable/tenant/memory/memory.ts'
+import { memoryProjectOf } from '#durable/storage/session-metadata.ts'
 import { forgetSnapshot } from '#durable/tenant/tenant-snapshot.ts'
 import type { Session } from '../session.ts'
 import { type CommandCall, type CommandReply, reply, type CommandHandler, usageReply } from './command.ts'
@@ -39,8 +40,17 @@ const memoryFor = (session: Session) => memoryOf(session.tenantObject())
 
 async function renderStores(session: Session, { authority }: CommandCall): Promise<string> {
   const isGroup = session.meta.origin?.isGroup === true
-  const memory = renderStore('Memory', await memoryFor(session).read(authority, 'memory'))
-  return isGroup ? memory : `${memory}\n\n${renderStore('Profile', await memoryFor(session).read(authority, 'user'))}`
+  const project = memoryProjectOf(session.meta)
+  const read = (name: string, target: MemoryTarget) =>
+    memoryFor(session)
+      .read(authority, target, project)
+      .then((result) => renderStore(name, result))
+  const stores = await Promise.all([
+    read('Memory', 'memory'),
+    ...(project ? [read('Project', 'project')] : []),
+    ...(isGroup ? [] : [read('Profile', 'user')]),
+  ])
+  return stores.join('\n\n')
 }
 
 function renderStore(name: string, result: MemoryResult): string {
@@ -68,7 +78,7 @@ const shorten = (text: string): string => (text.length > maxShownChars ? `${text
 /** Others read along in a group: writes to profiles are decided in a direct chat or by the API. */
 async function listPending(session: Session, authority: CommandCall['authority']): Promise<readonly PendingMemory[]> {
   const pending: readonly PendingMemory[] = await memoryFor(session).pending(authority)
-  return session.meta.origin?.isGroup ? pending.filter(({ target }) => target === 'memory') : pending
+  return session.meta.origin?.isGroup ? pending.filter(({ target }) => target !== 'user') : pending
 }
 
 async function decide(
@@ -89,12 +99,14 @@ async function decide(
 
 /** Others read along in a group. */
 const shownTargets = (session: Session): readonly MemoryTarget[] =>
-  session.meta.origin?.isGroup ? ['memory'] : memoryTargets
+  session.meta.origin?.isGroup ? ['memory'] : ['memory', 'user']
 
 const maxShownVersions = 10
 
 async function listVersions(session: Session, { authority }: CommandCall): Promise<readonly MemoryVersion[]> {
-  const stores = shownTargets(session).map((target) => memoryFor(session).versions(authority, target))
+  const project = memoryProjectOf(session.meta)
+  const targets = [...shownTargets(session), ...(project ? (['project'] as const) : [])]
+  const stores = targets.map((target) => memoryFor(session).versions(authority, target, project))
   return (await Promise.all(stores)).flat().toSorted((a, b) => b.id - a.id)
 }
 
@@ -114,16 +126,14 @@ async function restore(session: Session, call: CommandCall, id: number): Promise
     return reply(`There is no version ${id}. /memory versions lists them.`)
   const result = await memoryFor(session).restore(call.authority, id)
   forgetSnapshot(session.tenantId)
-  return reply(
-    result && result.kind !== 'done' ? describeDecision(result, 'approve') : 'Restored. New sessions get it.',
-  )
+  return reply(result?.kind === 'done' ? 'Restored. New sessions get it.' : describeDecision(result, 'approve'))
 }
 
 /** Shows what would go; `yes` before the words forgets it. */
 async function forget(session: Session, { authority, words }: CommandCall): Promise<CommandReply> {
   const isConfirmed = words[1] === 'yes' && words.length > 2
   const wanted = words.slice(isConfirmed ? 2 : 1).join(' ')
-  const targets = shownTargets(session)
+  const targets = session.meta.origin?.isGroup ? shownTargets(session) : memoryTargets
   const done = await memoryFor(session).forget(authority, { words: wanted, targets, isPreview: !isConfirmed })
   if (!done) return reply('You may not change the memory of this tenant.')
   forgetSnapshot(session.tenantId)

@@ -27,8 +27,9 @@ export async function updateFromProject(session: Session, authority: Authority):
 }
 
 async function update(session: Session, authority: Authority): Promise<void> {
-  const { project } = session.meta
-  if (!project) return
+  const { project, source } = session.meta
+  // A review reads a conversation; it gets neither its files nor its instructions.
+  if (!project || source === 'learning') return
   const reader = readerOf(session, authority)
   const found = await projectsOf(session.outside.env, session.tenantId).material(reader, project.id, project.version)
   const isStillIn = session.exists && session.meta.project?.id === project.id

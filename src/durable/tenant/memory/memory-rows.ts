@@ -25,14 +25,14 @@ const schema = [
 type VersionBody = Pick<EntryOrigin, 'by' | 'sessionId'> & { readonly entries: readonly KnownEntry[] }
 export type StoredVersion = VersionBody & { readonly n: number; readonly at: number }
 
-/** One store: the memory of the tenant, or the profile of a person. */
+/** One store: the memory of the tenant or of a project, which `owner` names, or the profile of a person. */
 export type StoreName = { readonly target: MemoryTarget; readonly owner?: string | undefined }
 
 const memoryRow = 'memory'
-const userPrefix = 'user:'
+const prefixes = { user: 'user:', project: 'project:' } as const
 
 const rowOf = ({ target, owner }: StoreName): string =>
-  target === 'memory' ? memoryRow : `${userPrefix}${owner ?? ''}`
+  target === 'memory' ? memoryRow : `${prefixes[target]}${owner ?? ''}`
 
 export class MemoryRows {
   readonly #storage: SqlStorage
@@ -126,11 +126,21 @@ export class MemoryRows {
     this.#sql.exec('DELETE FROM memory_answer')
   }
 
-  /** The people who have a profile. */
-  owners(): readonly string[] {
-    const query = 'SELECT name FROM memory WHERE name > ? AND name < ?'
-    const rows = this.#sql.exec<{ name: string }>(query, userPrefix, `${userPrefix}\uffff`).toArray()
-    return rows.map(({ name }) => name.slice(userPrefix.length))
+  /** The people who have a profile, or the projects that have entries. */
+  owners(target: keyof typeof prefixes = 'user', table: 'memory' | 'memory_version' = 'memory'): readonly string[] {
+    const prefix = prefixes[target]
+    const query = `SELECT DISTINCT name FROM ${table} WHERE name > ? AND name < ?`
+    const rows = this.#sql.exec<{ name: string }>(query, prefix, `${prefix}\uffff`).toArray()
+    return rows.map(({ name }) => name.slice(prefix.length))
+  }
+
+  /** Removes a store with its versions, the writes that wait for it and the answers that show it. */
+  remove(store: StoreName): void {
+    for (const table of ['memory', 'memory_clean', 'memory_version'])
+      this.#sql.exec(`DELETE FROM ${table} WHERE name = ?`, rowOf(store))
+    for (const { id, target, owner } of this.pending())
+      if (target === store.target && owner === store.owner) this.removePending(id)
+    this.clearAnswers()
   }
 
   pending(): readonly PendingMemory[] {

@@ -24,6 +24,8 @@ export type EntryOrigin = Omit<KnownEntry, 'text' | 'isForeign'>
 export type MemoryVersion = {
   readonly id: number
   readonly target: MemoryTarget
+  /** The project whose store it is. */
+  readonly project?: string
   readonly at: number
   readonly by?: string
   readonly sessionId?: string
@@ -40,7 +42,7 @@ export type ForgetRequest = {
   readonly sessionId?: string | undefined
   /** The owner of a profile: all of it, and what was stored for that person. */
   readonly person?: string | undefined
-  /** Default: both stores. */
+  /** Default: all stores, those of projects as far as the caller may change them. */
   readonly targets?: readonly MemoryTarget[]
   /** Only tells what would be forgotten. */
   readonly isPreview: boolean
@@ -48,7 +50,7 @@ export type ForgetRequest = {
 
 export type Forgotten = {
   /** The texts of entries that the caller may read. */
-  readonly entries: readonly { readonly target: MemoryTarget; readonly text: string }[]
+  readonly entries: readonly { readonly target: MemoryTarget; readonly project?: string; readonly text: string }[]
   /** Entries of profiles of others. */
   readonly hidden: number
   /** Texts of earlier versions, and writes that wait, which go too. */

@@ -1,7 +1,8 @@
 /**
- * Holds the memory of a tenant and the profiles of its people: changes of the agent and of people, writes that wait for a
+ * Holds the memory of a tenant and of its projects, and the profiles of its people: changes of the agent and of people, writes that wait for a
  * decision, where entries come from, earlier versions, and forgetting, which also removes a text from every version. The
- * tenant's object is the single writer, and each change is one synchronous stretch, so that concurrent writers lose nothing.
+ * tenant's object is the single writer. A store is looked up first, since the members of a project are another part's; the change itself
+ * is one synchronous stretch, so that concurrent writers lose nothing.
  */
 
 import { foreignMarks, joinMarks, type Marks, noMarks, privateMarks } from '#agent/core/marks.ts'
@@ -12,10 +13,12 @@ import {
   isLimitedByRole,
   marksOfAuthority,
   type Scope,
+  systemAuthority,
 } from '#agent/core/permission/authority.ts'
 import { isScopeLost, othersLimit } from '#agent/core/permission/lost-rights.ts'
 import {
   type MemoryChange,
+  type MemoryProject,
   type MemoryResult,
   type MemoryTarget,
   memoryTargets,
@@ -28,6 +31,7 @@ import { applyOperations, defaultMemoryLimits, viewEntries } from '#agent/memory
 import { clock } from '#durable/platform/clock.ts'
 import { newMemoryWriteId } from '#durable/platform/ids.ts'
 import type { TenantAudit } from '../audit.ts'
+import type { Project } from '../projects/project.ts'
 import type { ChangeCheck } from '../tenant-part.ts'
 import type { EntryOrigin, ForgetRequest, Forgotten, KnownEntry, MemoryVersion } from './memory.ts'
 import { maxPending, maxProfiles, type MemoryRows, type StoredVersion, type StoreName } from './memory-rows.ts'
@@ -37,6 +41,8 @@ export type StoredMemoryOptions = {
   readonly rows: MemoryRows
   readonly audit: TenantAudit
   readonly settings: () => Settings
+  /** Undefined when the caller is no member. */
+  readonly findProject: (authority: Authority, id: string) => Promise<Project | undefined>
   /** Called in the same synchronous stretch as a change of what new sessions get. */
   readonly onChange: () => void
 }
@@ -50,16 +56,16 @@ export class StoredMemory {
     this.#options = options
   }
 
-  read(authority: Authority, target: MemoryTarget): MemoryResult {
-    const store = this.#storeOf(authority, target)
+  async read(authority: Authority, target: MemoryTarget, project?: MemoryProject): Promise<MemoryResult> {
+    const store = await this.#storeOf(authority, target, project)
     return 'error' in store
       ? { kind: 'unavailable', ...store }
       : { kind: 'done', view: this.#view(store), isChanged: false, marks: this.#marks(store) }
   }
 
   /** Applies all operations or none. */
-  change(authority: Authority, change: MemoryChange): MemoryResult {
-    const store = this.#writableStore(authority, change.target)
+  async change(authority: Authority, change: MemoryChange): Promise<MemoryResult> {
+    const store = await this.#writableStore(authority, change.target, change.project)
     if ('error' in store) return { kind: 'unavailable', ...store }
     const answered = change.key === undefined ? undefined : this.#rows.answer(change.key)
     if (answered) return answered
@@ -71,8 +77,8 @@ export class StoredMemory {
   }
 
   /** Applies a change that a person makes, who needs no approval. */
-  changeNow(authority: Authority, change: MemoryChange): MemoryResult {
-    const store = this.#writableStore(authority, change.target)
+  async changeNow(authority: Authority, change: MemoryChange): Promise<MemoryResult> {
+    const store = await this.#writableStore(authority, change.target, change.project)
     if ('error' in store) return { kind: 'unavailable', ...store }
     const error = this.#explainRefusal(store, change)
     if (error !== undefined) return { kind: 'refused', error, view: this.#view(store) }
@@ -80,8 +86,13 @@ export class StoredMemory {
   }
 
   /** Replaces all entries of a store. The writes of a person are never staged. */
-  replaceAll(authority: Authority, target: MemoryTarget, entries: readonly string[]): MemoryResult {
-    const store = this.#writableStore(authority, target)
+  async replaceAll(
+    authority: Authority,
+    target: MemoryTarget,
+    entries: readonly string[],
+    project?: MemoryProject,
+  ): Promise<MemoryResult> {
+    const store = await this.#writableStore(authority, target, project)
     if ('error' in store) return { kind: 'unavailable', ...store }
     const operations = entries.map((content) => ({ action: 'add' as const, content }))
     const error = explainRefusedContent(operations)
@@ -102,17 +113,25 @@ export class StoredMemory {
     return this.#stores().map((store) => ({ ...store, entries: this.#rows.entries(store) }))
   }
 
-  /** The writes that wait: those to the memory of the tenant, and those to the profile of the asker. */
-  pending(authority: Authority): readonly PendingMemory[] {
+  /** The writes that wait: those to the memory of the tenant and of projects of the asker, and those to their profile. */
+  async pending(authority: Authority): Promise<readonly PendingMemory[]> {
     const reach = memoryReach(authority)
-    return reach ? this.#rows.pending().filter((one) => isReached(one, reach)) : []
+    if (!reach) return []
+    const projects = this.#rows.pending().flatMap(({ target, owner }) => (target === 'project' ? (owner ?? []) : []))
+    const reached = await this.#projectStores(authority, projects)
+    return this.#rows.pending().filter((one) => isReached(one, reach, reached))
   }
 
   /** Undefined for an unknown write, or one that the authority does not reach. */
-  decide(authority: Authority, id: string, decision: PendingDecision): MemoryResult | undefined {
+  async decide(authority: Authority, id: string, decision: PendingDecision): Promise<MemoryResult | undefined> {
     if (!this.#options.mayChange(authority, 'write')) return undefined
     if (decision === 'approve' && isLimitedByRole(authority)) return undefined
-    const one = this.pending(authority).find((pending) => pending.id === id)
+    const reached = (await this.pending(authority)).find((pending) => pending.id === id)
+    const project = reached && projectOf(reached)
+    const changed = project && (await this.#writableStore(authority, 'project', project))
+    if (changed && 'error' in changed) return { kind: 'unavailable', ...changed }
+    // Somebody else may have decided meanwhile.
+    const one = reached && this.#rows.pending().find((pending) => pending.id === id)
     if (!one) return undefined
     const store: StoreName = { target: one.target, owner: one.owner }
     const { createdAt: at, by, sessionId } = one
@@ -126,29 +145,36 @@ export class StoredMemory {
   }
 
   /** The entries with where they come from. Undefined: the caller does not reach the store. */
-  entries(authority: Authority, target: MemoryTarget): readonly KnownEntry[] | undefined {
-    const store = this.#storeOf(authority, target)
+  async entries(
+    authority: Authority,
+    target: MemoryTarget,
+    project?: MemoryProject,
+  ): Promise<readonly KnownEntry[] | undefined> {
+    const store = await this.#storeOf(authority, target, project)
     return 'error' in store ? undefined : this.#rows.known(store)
   }
 
   /** Newest first. Empty: the caller does not reach the store. */
-  versions(authority: Authority, target: MemoryTarget): readonly MemoryVersion[] {
-    const store = this.#storeOf(authority, target)
+  async versions(
+    authority: Authority,
+    target: MemoryTarget,
+    project?: MemoryProject,
+  ): Promise<readonly MemoryVersion[]> {
+    const store = await this.#storeOf(authority, target, project)
     if ('error' in store) return []
     const versions = this.#rows.versions(store)
-    return versions.map((version, index) => describeVersion(target, version, versions[index + 1]))
+    return versions.map((version, index) => describeVersion(store, version, versions[index + 1]))
   }
 
   /** Makes an earlier version the newest one. Undefined for one that is unknown, or that the caller does not reach. */
-  restore(authority: Authority, id: number): MemoryResult | undefined {
-    const found = memoryTargets
-      .map((target) => this.#storeOf(authority, target))
-      .flatMap((store) => ('error' in store ? [] : this.#rows.versions(store).map((version) => ({ store, version }))))
-      .find(({ version }) => version.n === id)
-    if (!found) return undefined
-    const { store, version } = found
-    const writable = this.#writableStore(authority, store.target)
-    if ('error' in writable) return { kind: 'unavailable', ...writable }
+  async restore(authority: Authority, id: number): Promise<MemoryResult | undefined> {
+    const isIt = (store: StoreName) => this.#rows.versions(store).find(({ n }) => n === id)
+    const store = (await this.#reached(authority)).find(isIt)
+    const writable = store && (await this.#writableStore(authority, store.target, projectOf(store)))
+    if (writable && 'error' in writable) return { kind: 'unavailable', ...writable }
+    // Its texts may have been forgotten meanwhile.
+    const version = store && isIt(store)
+    if (!store || !version) return undefined
     const { chars, limit } = viewEntries(
       version.entries.map(({ text }) => text),
       this.#limit(store.target),
@@ -169,11 +195,9 @@ export class StoredMemory {
    * Removes entries, their texts in every version, writes that wait and kept answers. Undefined: the caller may not.
    * Others' profiles are reached only by who may decide for the tenant, and never shown.
    */
-  forget(authority: Authority, request: ForgetRequest): Forgotten | undefined {
+  async forget(authority: Authority, request: ForgetRequest): Promise<Forgotten | undefined> {
     const { person, targets = memoryTargets } = request
-    const own = targets
-      .map((target) => this.#writableStore(authority, target))
-      .flatMap((store) => ('error' in store ? [] : [store]))
+    const own = (await this.#reached(authority, true)).filter(({ target }) => targets.includes(target))
     if (!own.length) return undefined
     const isOthers = person !== undefined && person !== memoryReach(authority)?.owner
     if (isOthers && !isDecider(authority)) return undefined
@@ -182,7 +206,7 @@ export class StoredMemory {
     const isReadable = (store: StoreName) => own.includes(store)
     const forgotten: Forgotten = {
       entries: found.flatMap(({ store, entries }) =>
-        isReadable(store) ? entries.map(({ text }) => ({ target: store.target, text })) : [],
+        isReadable(store) ? entries.map(({ text }) => ({ ...nameOf(store), text })) : [],
       ),
       hidden: found.flatMap(({ store, entries }) => (isReadable(store) ? [] : entries)).length,
       earlier: found.reduce((sum, { earlier, pending }) => sum + earlier.size + pending.length, 0),
@@ -226,7 +250,32 @@ export class StoredMemory {
   }
 
   #stores(): readonly StoreName[] {
-    return [{ target: 'memory' }, ...this.#rows.owners().map((owner): StoreName => ({ target: 'user', owner }))]
+    const owned = (['user', 'project'] as const).flatMap((target) =>
+      this.#rows.owners(target).map((owner): StoreName => ({ target, owner })),
+    )
+    return [{ target: 'memory' }, ...owned]
+  }
+
+  /** All stores that a caller may read, or change. */
+  async #reached(authority: Authority, isToChange = false): Promise<readonly StoreName[]> {
+    const find = (target: MemoryTarget) =>
+      isToChange ? this.#writableStore(authority, target) : this.#storeOf(authority, target)
+    const own = await Promise.all([find('memory'), find('user')])
+    const projects = await this.#projectStores(authority, this.#rows.owners('project', 'memory_version'), isToChange)
+    return [...own.flatMap((store) => ('error' in store ? [] : [store])), ...projects]
+  }
+
+  async #projectStores(
+    authority: Authority,
+    ids: readonly string[],
+    isToChange = false,
+  ): Promise<readonly StoreName[]> {
+    const stores = await Promise.all(
+      [...new Set(ids)].map((id) =>
+        isToChange ? this.#writableStore(authority, 'project', { id }) : this.#storeOf(authority, 'project', { id }),
+      ),
+    )
+    return stores.flatMap((store) => ('error' in store ? [] : [store]))
   }
 
   #change(store: StoreName, change: MemoryChange, isForeign: boolean, origin: EntryOrigin): MemoryResult {
@@ -277,22 +326,26 @@ export class StoredMemory {
       createdAt: at ?? clock.now(),
       ...(by !== undefined && { by }),
       isForeign,
-      ...(target === 'user' && owner !== undefined && { owner }),
+      ...(owner !== undefined && { owner }),
       ...(sessionId !== undefined && { sessionId }),
     })
     return { kind: 'staged', id, view }
   }
 
   #explainFull({ target, owner }: StoreName): string | undefined {
-    if (target === 'memory' || owner === undefined) return undefined
+    if (target !== 'user' || owner === undefined) return undefined
     const owners = this.#rows.owners()
     const isFull = owners.length >= maxProfiles && !owners.includes(owner)
     return isFull ? `There are ${maxProfiles} profiles already.` : undefined
   }
 
-  /** Facts of the tenant act in all of its sessions, so they take more than one's own profile. */
-  #writableStore(authority: Authority, target: MemoryTarget): StoreName | { readonly error: string } {
-    const store = this.#storeOf(authority, target)
+  /** Facts of a tenant or a project act in all of its sessions, so they take more than one's own profile. */
+  async #writableStore(
+    authority: Authority,
+    target: MemoryTarget,
+    project?: MemoryProject,
+  ): Promise<StoreName | { readonly error: string }> {
+    const store = await this.#storeOf(authority, target, project, 'edit')
     if (target === 'user' || 'error' in store) return store
     if (isLimitedByRole(authority)) return { error: limitedByRole }
     if (memoryReach(authority)?.canWrite !== false) return store
@@ -300,17 +353,39 @@ export class StoredMemory {
   }
 
   /** The store that an authority reaches, or why it does not. */
-  #storeOf(authority: Authority, target: MemoryTarget): StoreName | { readonly error: string } {
+  async #storeOf(
+    authority: Authority,
+    target: MemoryTarget,
+    project?: MemoryProject,
+    access: 'use' | 'edit' = 'use',
+  ): Promise<StoreName | { readonly error: string }> {
     const reach = memoryReach(authority)
     if (!reach) return { error: explainScope(authority, 'read', 'read') }
     const { enabled = true, memory_enabled = true, user_profile_enabled = true } = this.#settings
-    if (!enabled || !(target === 'memory' ? memory_enabled : user_profile_enabled))
+    if (!enabled || !(target === 'user' ? user_profile_enabled : memory_enabled))
       return { error: `The settings of this tenant switch the store ${target} off.` }
     if (target === 'memory') return { target }
+    if (target === 'project') return this.#projectStore(authority, project, access)
     const { owner } = reach
     return owner === undefined
       ? { error: 'Nobody in particular asks here, so there is no profile.' }
       : { target, owner }
+  }
+
+  async #projectStore(
+    authority: Authority,
+    project: MemoryProject | undefined,
+    access: 'use' | 'edit',
+  ): Promise<StoreName | { readonly error: string }> {
+    if (!project) return { error: 'This belongs to no project.' }
+    const { id, isGiven } = project
+    const caller = isGiven
+      ? systemAuthority(authority.tenantId, { kind: 'session', id: 'project' }, ['write', 'approve'])
+      : authority
+    const found = await this.#options.findProject(caller, id)
+    if (!found) return { error: 'The sender is no member of this project.' }
+    if (access === 'edit' && found.access === 'use') return { error: 'The sender may use this project, not change it.' }
+    return { target: 'project', owner: id }
   }
 
   #marks(store: StoreName): Marks {
@@ -323,7 +398,7 @@ export class StoredMemory {
 
   #limit(target: MemoryTarget): number {
     const { memory_char_limit, user_char_limit } = this.#settings
-    const set = target === 'memory' ? memory_char_limit : user_char_limit
+    const set = target === 'user' ? user_char_limit : memory_char_limit
     return set ?? defaultMemoryLimits[target]
   }
 
@@ -349,12 +424,22 @@ const isDecider = (authority: Authority): boolean =>
   hasScope(authority, 'approve') && hasScope(authority, 'write') && !isLimitedByRole(authority)
 
 const unite = (stores: readonly StoreName[], other: StoreName): readonly StoreName[] => [
-  ...stores.filter(({ target }) => target === 'memory'),
+  ...stores.filter(({ target }) => target !== 'user'),
   other,
 ]
 
-const isReached = ({ target, owner }: PendingMemory, reach: MemoryReach): boolean =>
-  target === 'memory' || (owner !== undefined && owner === reach.owner)
+const isReached = (one: PendingMemory, reach: MemoryReach, projects: readonly StoreName[]): boolean =>
+  one.target === 'project'
+    ? projects.some((store) => isSameStore(one, store))
+    : one.target === 'memory' || (one.owner !== undefined && one.owner === reach.owner)
+
+const projectOf = ({ target, owner }: StoreName): MemoryProject | undefined =>
+  target === 'project' && owner !== undefined ? { id: owner } : undefined
+
+const nameOf = ({ target, owner }: StoreName) => ({
+  target,
+  ...(target === 'project' && owner !== undefined && { project: owner }),
+})
 
 const isSameStore = ({ target, owner }: PendingMemory, store: StoreName): boolean =>
   target === store.target && (target === 'memory' || owner === store.owner)
@@ -384,7 +469,7 @@ const writesMatch = ({ operations, sessionId, by }: PendingMemory, isMatch: (ent
   )
 
 function describeVersion(
-  target: MemoryTarget,
+  store: StoreName,
   { n: id, at, by, sessionId, entries }: StoredVersion,
   before: StoredVersion | undefined,
 ): MemoryVersion {
@@ -392,7 +477,7 @@ function describeVersion(
   const earlier = before?.entries.map(({ text }) => text) ?? []
   return {
     id,
-    target,
+    ...nameOf(store),
     at,
     ...(by !== undefined && { by }),
     ...(sessionId !== undefined && { sessionId }),

@@ -1,6 +1,6 @@
 /** Lists the parts of the system prompt. Their layers have a fixed order, so the order of this list does not matter. */
 
-import { allMarks, joinMarks, privateMarks } from '#agent/core/marks.ts'
+import { joinMarks } from '#agent/core/marks.ts'
 import type { PromptContext, PromptPart } from './prompt-part.ts'
 import { createLayer } from '#agent/prompt/layers.ts'
 import { renderModelGuidance } from '#agent/prompt/guidance/models.ts'
@@ -11,9 +11,6 @@ import type { NamedSkill } from '#agent/core/skills/skill-material.ts'
 import { isOffered } from '#agent/skills/readiness.ts'
 import { renderSkillIndex } from '#agent/skills/skill-index.ts'
 import { loadBundledIndex } from '#backends/modules.ts'
-import { memoryReach } from '#agent/memory/memory-reach.ts'
-import { renderMemory } from '#agent/memory/memory-scan.ts'
-import { defaultMemoryLimits } from '#agent/memory/memory-store.ts'
 import { BoundedMap } from '#agent/core/bounded-map.ts'
 import { defaultSettings } from '#agent/core/settings.ts'
 import { defaultIdentity } from '#agent/prompt/identity.ts'
@@ -142,46 +139,15 @@ function dateIn(timeZone: string, at: number): string {
   return format.format(at)
 }
 
-// Builds the layers of memory: what the tenant remembers, and the profile of the person who asks. They are read once,
-// so a change within a session leaves its prompt as it is.
-
-/** Others read along in a group, so its sessions have no memory in their prompts; and without the tool there is none. */
+/**
+ * The layers of memory, whose code is loaded when there is something. Others read along in a group, so its sessions have no
+ * memory in their prompts; and without the tool there is none.
+ */
 const memoryPart: PromptPart = (context) => {
-  const { session, settings, material, tools, authority } = context
-  const { memory_enabled = true, memory_char_limit: limit = defaultMemoryLimits.memory } = settings.memory ?? {}
+  const { session, material, tools } = context
   if (!material.memory || !tools.has('memory') || session.meta.origin?.isGroup) return undefined
-  const memory = memory_enabled
-    ? [
-        markWhole(
-          createWhole('memory', renderMemory('memory', material.memory.memory, limit)),
-          material.memory.isForeign,
-        ),
-      ]
-    : []
-  const owner = memoryReach(authority)?.owner
-  if (owner === undefined || !material.memory.owners.includes(owner)) return memory
-  return withProfile(memory, owner, context)
-}
-
-async function withProfile(
-  memory: readonly PromptLayer[],
-  owner: string,
-  { session, settings, authority }: PromptContext,
-) {
-  if (settings.memory?.user_profile_enabled === false) return memory
-  const limit = settings.memory?.user_char_limit ?? defaultMemoryLimits.user
-  const { entries, marks } = await session.profileOf(authority)
-  return [...memory, markWhole(createWhole('user', renderMemory('user', entries, limit), owner), marks.isForeign)]
-}
-
-/** An empty store holds nothing. */
-const markWhole = (layer: PromptLayer, isForeign: true | undefined): PromptLayer =>
-  layer.text ? { ...layer, marks: isForeign ? allMarks : privateMarks } : layer
-
-/** The stores have limits of their own, which the settings may raise: the budget never cuts them. */
-const createWhole = (name: 'memory' | 'user', text: string, owner?: string): PromptLayer => {
-  const layer = createLayer(name, text)
-  return { ...layer, budget: Math.max(layer.budget, text.length), ...(owner !== undefined && { owner }) }
+  const { memory } = material
+  return import('./memory-layers.ts').then(({ buildMemoryLayers }) => buildMemoryLayers(context, memory))
 }
 
 // Builds the index of skills: those of the tenant, then the bundled ones, as far as the session has what they need.

@@ -1,6 +1,6 @@
-/** Provides the tenant's memory to the tools of a session, and counts the refused changes of a run. */
+/** Provides the memory of the tenant and of the session's project to the tools of a session, and counts the refused changes of a run. */
 
-import type { Memory, MemoryResult, MemoryTarget } from '#agent/core/recall/memory.ts'
+import type { Memory, MemoryProject, MemoryResult, MemoryTarget } from '#agent/core/recall/memory.ts'
 import { memoryOf } from '#durable/tenant/memory/memory.ts'
 import { forgetSnapshot } from '#durable/tenant/tenant-snapshot.ts'
 import { tenantStub } from '#durable/platform/addresses.ts'
@@ -14,9 +14,10 @@ export type SessionMemoryOptions = {
   /** The run that makes the calls. */
   readonly runId: () => string
   readonly isGroup: () => boolean
+  readonly project: () => MemoryProject | undefined
 }
 
-export function createSessionMemory({ env, tenantId, runId, isGroup }: SessionMemoryOptions): Memory {
+export function createSessionMemory({ env, tenantId, runId, isGroup, project }: SessionMemoryOptions): Memory {
   /** Forgotten with the memory of the object: then the model has three tries again. */
   let refusals = { runId: '', count: 0 }
   const stub = () => memoryOf(tenantStub(env, tenantId))
@@ -35,9 +36,9 @@ export function createSessionMemory({ env, tenantId, runId, isGroup }: SessionMe
       : undefined
 
   return {
-    read: async (authority, target) => explainGroup(target) ?? (await stub().read(authority, target)),
+    read: async (authority, target) => explainGroup(target) ?? (await stub().read(authority, target, project())),
     change: async (authority, change) => {
-      const result = explainGroup(change.target) ?? (await stub().change(authority, change))
+      const result = explainGroup(change.target) ?? (await stub().change(authority, { ...change, project: project() }))
       forgetSnapshot(tenantId)
       return { result, isLast: isLastTry(result) }
     },

@@ -45,6 +45,20 @@ describe('a review', () => {
     expect(body.data.map(({ content }) => content)).toEqual(['We deploy on Fridays.', 'ok', 'Remember that.', 'ok'])
   })
 
+  it('stores what matters for the project of the conversation there', async () => {
+    const fact = calls({ name: 'memory', input: { target: 'project', action: 'add', content: 'Six beds.' } })
+    const { reviewer, key, id, say, memory } = await setUp([fact, says('Stored one.')])
+    const { body: project } = await call<{ id: string }>('POST', '/api/projects', { key, body: { name: 'Trips' } })
+    await call('PATCH', `/api/sessions/${id}`, { key, body: { project_id: project.id } })
+    await say('The villa has six beds.')
+    await say('Remember that.')
+    await until(() => reviewer.requests.length === 2)
+    const path = `/api/memory?project=${project.id}`
+    const { body } = await call<{ project: { entries: string[] } }>('GET', path, { key })
+    expect([body.project.entries, await memory()]).toEqual([['Six beds.'], []])
+    expect(JSON.stringify(reviewer.requests[0]?.messages)).toContain('the target project')
+  })
+
   it('comes at once after a compression, with the messages that the summary has replaced', async () => {
     const { reviewer, say, key, id } = await setUp(() => says('Nothing'), { review_turns: 50, review_steps: 50 })
     await say('We deploy on Fridays.')
