@@ -9,7 +9,8 @@ import { Choice, Field, Form } from '../../parts/form.tsx'
 import { Panel, Screen, useLoad } from '../../parts/load.tsx'
 import { sourceName } from '../../words/source-name.ts'
 import { t } from '../../words/words.ts'
-import { Answer, say, SecretsForm, testChannel } from './check.tsx'
+import { nameOf, say } from './channel-words.ts'
+import { Answer, SecretsForm, testChannel } from './check.tsx'
 import { type Channel, type Check, type Platform } from './channel.ts'
 import { NewChannel } from './new-channel.tsx'
 import { Webhooks } from './webhooks.tsx'
@@ -33,7 +34,7 @@ export function Channels() {
                 onChange={channels.reload}
               />
             ))}
-            {!data.length && <li class="note">{t('noChannels')}</li>}
+            {!data.length && <li class="note">{say('noChannels')}</li>}
           </ul>
         )}
       </Panel>
@@ -106,7 +107,7 @@ function ChannelCard({ channel, platform, onChange }: CardProps) {
 
 /** Only a check says that a channel works. */
 function StateBadge({ status, check }: { readonly status: Channel['status']; readonly check: Check | undefined }) {
-  if (status === 'paused') return <span class="badge warn">{t('channel_paused')}</span>
+  if (status === 'paused') return <span class="badge warn">{say('channel_paused')}</span>
   if (!check) return <span class="badge">{say('notTested')}</span>
   return <span class={`badge ${check.ok ? 'good' : 'bad'}`}>{say(check.ok ? 'works' : 'broken')}</span>
 }
@@ -126,7 +127,7 @@ function People({ platforms }: { readonly platforms: readonly Platform[] }) {
   }
   return (
     <section class="list-of">
-      <h2>{t('people')}</h2>
+      <h2>{say('people')}</h2>
       <Panel of={people}>
         {({ data }) => (
           <ul class="list-of">
@@ -134,7 +135,7 @@ function People({ platforms }: { readonly platforms: readonly Platform[] }) {
               <li key={id} class="card row">
                 <strong dir="auto">{name || id}</strong> <span class="badge">{sourceName(where)}</span>
                 <span class={`badge ${status === 'approved' ? 'good' : 'warn'}`}>
-                  {t(`person_${status === 'approved' ? 'approved' : 'pending'}`)}
+                  {nameOf('person', status === 'approved' ? 'approved' : 'pending')}
                 </span>
                 <span class="grow" />
                 {can('approve') && <Button onClick={() => remove(id)}>{t('remove')}</Button>}
@@ -144,14 +145,14 @@ function People({ platforms }: { readonly platforms: readonly Platform[] }) {
         )}
       </Panel>
       {can('approve') && (
-        <Form label={t('approvePerson')} action={t('approve')} onSend={approve}>
+        <Form label={say('approvePerson')} action={t('approve')} onSend={approve}>
           <Choice
             label={t('platform')}
             value={platform}
             options={platforms.map((one) => [one.platform, one.name] as const)}
             onChange={setPlatform}
           />
-          <Field label={t('pairingCode')} value={code} onChange={setCode} />
+          <Field label={say('pairingCode')} value={code} onChange={setCode} />
         </Form>
       )}
     </section>

@@ -6,8 +6,9 @@ import type { Session } from '../../model/types.ts'
 import { Button } from '../../parts/button.tsx'
 import { Choice, Field, Form } from '../../parts/form.tsx'
 import { t, language } from '../../words/words.ts'
+import { say } from './channel-words.ts'
 import type { Channel, Check, Platform } from './channel.ts'
-import { Answer, Secrets, SecretsForm, nameField, testChannel, say } from './check.tsx'
+import { Answer, Secrets, SecretsForm, nameField, testChannel } from './check.tsx'
 import { steps } from './guides.ts'
 
 type Person = { readonly id: string; readonly platform: string; readonly at: string }
@@ -43,7 +44,7 @@ export function NewChannel({ platforms, onAdded, onArrived }: Props) {
   }
   return (
     <>
-      <Form label={t('newChannel')} action={t('add')} onSend={add}>
+      <Form label={say('newChannel')} action={t('add')} onSend={add}>
         <Choice
           label={t('platform')}
           value={platform}
@@ -99,7 +100,7 @@ const Guide = ({ of: { platform, name, guide } }: { readonly of: Platform }) => 
       ))}
     </ol>
     <a href={guide} target="_blank" rel="noopener">
-      {t('guideOf', { platform: name })}
+      {say('guideOf', { platform: name })}
     </a>
   </>
 )
@@ -150,12 +151,12 @@ function FirstMessage({ added: { channel, check }, platform, onCheck, onArrived 
       </p>
       {Object.entries(channel.generated ?? {}).map(([key, value]) => (
         <p key={key}>
-          {t('generatedOnce')} {nameField(key)} <code class="code-once">{value}</code>
+          {say('generatedOnce')} {nameField(key)} <code class="code-once">{value}</code>
         </p>
       ))}
-      {isLocal(channel.webhook_url) && channel.platform !== 'email' && <p class="failure">{t('localWebhook')}</p>}
+      {isLocal(channel.webhook_url) && channel.platform !== 'email' && <p class="failure">{say('localWebhook')}</p>}
       <p role="status">
-        <strong>{t(hasArrived ? 'arrived' : check.ok ? 'waitingForMessage' : 'connectionFails')}</strong>
+        <strong>{say(hasArrived ? 'arrived' : check.ok ? 'waitingForMessage' : 'connectionFails')}</strong>
       </p>
       <div class="row">
         <Button onClick={test}>{say('testAgain')}</Button>
