@@ -33,6 +33,8 @@ export const { say, nameOf } = wordsOf(
     signature: 'Signature',
     waitingForMessage: 'Now write to the bot. This page waits for the message …',
     webhooks: 'Webhooks of other services',
+    writers: 'Who may write or call',
+    writersHint: 'One on each line: ids, numbers or addresses. Others need a code, and cannot call.',
   },
   {
     approvePerson: 'Eine Person zulassen',
@@ -64,5 +66,8 @@ export const { say, nameOf } = wordsOf(
     signature: 'Signatur',
     waitingForMessage: 'Schreib jetzt dem Bot. Diese Seite wartet auf die Nachricht …',
     webhooks: 'Webhooks anderer Dienste',
+    writers: 'Wer schreiben oder anrufen darf',
+    writersHint:
+      'Je Zeile eine: Kennung, Nummer oder Adresse. Andere brauchen einen Code und können nicht anrufen.',
   },
 )

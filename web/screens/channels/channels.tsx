@@ -13,6 +13,7 @@ import { nameOf, say } from './channel-words.ts'
 import { Answer, SecretsForm, testChannel } from './check.tsx'
 import { type Channel, type Check, type Platform } from './channel.ts'
 import { NewChannel } from './new-channel.tsx'
+import { WritersForm } from './writers.tsx'
 import { Webhooks } from './webhooks.tsx'
 
 type Person = { readonly id: string; readonly platform: string; readonly name: string; readonly status: string }
@@ -64,7 +65,7 @@ type CardProps = {
 function ChannelCard({ channel, platform, onChange }: CardProps) {
   const { id, name, status, webhook_url: address } = channel
   const [check, setCheck] = useState<Check>()
-  const [isEditing, setEditing] = useState(false)
+  const [edited, setEdited] = useState<'secrets' | 'writers'>()
   const test = async () => setCheck(await testChannel(id))
   const toggle = async () => {
     await api('POST', `${path`/api/channels/${id}`}/${status === 'active' ? 'pause' : 'resume'}`)
@@ -77,9 +78,10 @@ function ChannelCard({ channel, platform, onChange }: CardProps) {
     await onChange()
   }
   const changed = async () => {
-    setEditing(false)
+    setEdited(undefined)
     await test()
   }
+  const edit = (part: 'secrets' | 'writers') => setEdited(edited === part ? undefined : part)
   return (
     <li class="card list-of">
       <p class="row">
@@ -95,12 +97,22 @@ function ChannelCard({ channel, platform, onChange }: CardProps) {
           <Button onClick={test}>{t('test')}</Button>
           <Button onClick={toggle}>{t(status === 'active' ? 'pause' : 'resume')}</Button>
           {platform && platform.secrets.length > 0 && (
-            <Button onClick={() => setEditing(!isEditing)}>{say('changeSecrets')}</Button>
+            <Button onClick={() => edit('secrets')}>{say('changeSecrets')}</Button>
           )}
+          <Button onClick={() => edit('writers')}>{say('writers')}</Button>
           <Button onClick={remove}>{t('delete')}</Button>
         </div>
       )}
-      {isEditing && platform && <SecretsForm id={id} of={platform} onSaved={changed} />}
+      {edited === 'secrets' && platform && <SecretsForm id={id} of={platform} onSaved={changed} />}
+      {edited === 'writers' && (
+        <WritersForm
+          of={channel}
+          onSaved={async () => {
+            setEdited(undefined)
+            await onChange()
+          }}
+        />
+      )}
     </li>
   )
 }

@@ -10,6 +10,7 @@ import { say } from './channel-words.ts'
 import type { Channel, Check, Platform } from './channel.ts'
 import { Answer, Secrets, SecretsForm, nameField, testChannel } from './check.tsx'
 import { steps } from './guides.ts'
+import { readWriters, WritersField } from './writers.tsx'
 
 type Person = { readonly id: string; readonly platform: string; readonly at: string }
 type Added = { readonly channel: Channel; readonly check: Check }
@@ -23,6 +24,7 @@ type Props = {
 export function NewChannel({ platforms, onAdded, onArrived }: Props) {
   const [platform, setPlatform] = useState(platforms[0]?.platform ?? '')
   const [name, setName] = useState('')
+  const [writers, setWriters] = useState('')
   const [settings, setSettings] = useState<Readonly<Record<string, string>>>({})
   const [secrets, setSecrets] = useState<Readonly<Record<string, string>>>({})
   const [added, setAdded] = useState<Added | undefined>(undefined)
@@ -34,7 +36,10 @@ export function NewChannel({ platforms, onAdded, onArrived }: Props) {
       platform,
       secrets: given,
       ...(name.trim() && { name: name.trim() }),
-      settings: Object.fromEntries(own.flatMap((one) => (settings[one]?.trim() ? [[one, settings[one].trim()]] : []))),
+      settings: {
+        ...Object.fromEntries(own.flatMap((one) => (settings[one]?.trim() ? [[one, settings[one].trim()]] : []))),
+        ...(writers.trim() && { allow_users: readWriters(writers) }),
+      },
     }
     const channel = await api<Channel>('POST', '/api/channels', { body })
     setSecrets({})
@@ -53,12 +58,14 @@ export function NewChannel({ platforms, onAdded, onArrived }: Props) {
             setPlatform(one)
             setSecrets({})
             setSettings({})
+            setWriters('')
             setAdded(undefined)
           }}
         />
         {chosen && <Guide of={chosen} />}
         <Field label={t('name')} value={name} onChange={setName} />
         <OwnSettings names={own} values={settings} onChange={setSettings} />
+        <WritersField value={writers} onChange={setWriters} />
         {chosen && <Secrets of={chosen} values={secrets} onChange={setSecrets} />}
       </Form>
       {added && chosen && (
