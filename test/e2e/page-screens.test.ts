@@ -282,7 +282,7 @@ describe.skipIf(chromium === undefined)('the screens of the page in Chromium', (
       .getByRole('button', { name: 'Who may write or call' })
       .click()
     const writers = page.getByRole('form', { name: 'Who may write or call' })
-    await writers.getByRole('textbox').fill('4713\n\n4714')
+    await writers.getByRole('textbox').fill('4713,, 4714 ')
     await writers.getByRole('button', { name: 'Save' }).click()
     await writers.waitFor({ state: 'detached' })
     expect(await readWriters()).toEqual([['4713', '4714']])

@@ -34,7 +34,7 @@ export const { say, nameOf } = wordsOf(
     waitingForMessage: 'Now write to the bot. This page waits for the message …',
     webhooks: 'Webhooks of other services',
     writers: 'Who may write or call',
-    writersHint: 'One on each line: ids, numbers or addresses. Others need a code, and cannot call.',
+    writersHint: 'Ids, numbers or addresses, with commas between them. Others need a code, and cannot call.',
   },
   {
     approvePerson: 'Eine Person zulassen',
@@ -68,6 +68,6 @@ export const { say, nameOf } = wordsOf(
     webhooks: 'Webhooks anderer Dienste',
     writers: 'Wer schreiben oder anrufen darf',
     writersHint:
-      'Je Zeile eine: Kennung, Nummer oder Adresse. Andere brauchen einen Code und können nicht anrufen.',
+      'Kennungen, Nummern oder Adressen, mit Kommas dazwischen. Andere brauchen einen Code und können nicht anrufen.',
   },
 )

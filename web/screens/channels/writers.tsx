@@ -10,27 +10,20 @@ import { say } from './channel-words.ts'
 type FieldProps = { readonly value: string; readonly onChange: (value: string) => void }
 
 export const WritersField = ({ value, onChange }: FieldProps) => (
-  <Field
-    label={say('writers')}
-    raw="allow_users"
-    kind="area"
-    hint={say('writersHint')}
-    value={value}
-    onChange={onChange}
-  />
+  <Field label={say('writers')} raw="allow_users" hint={say('writersHint')} value={value} onChange={onChange} />
 )
 
 /** Names of people on some platforms have spaces. */
 export const readWriters = (text: string): readonly string[] =>
   text
-    .split(/[\n,]/)
+    .split(',')
     .map((one) => one.trim())
     .filter(Boolean)
 
 type FormProps = { readonly of: Channel; readonly onSaved: () => Promise<void> }
 
 export function WritersForm({ of: { id, settings }, onSaved }: FormProps) {
-  const [text, setText] = useState(settings.allow_users.join('\n'))
+  const [text, setText] = useState(settings.allow_users.join(', '))
   const save = async () => {
     await api('PATCH', path`/api/channels/${id}`, { body: { settings: { allow_users: readWriters(text) } } })
     await onSaved()

@@ -244,10 +244,12 @@ function Row({ session, chosen, setChosen, onChange, onTag }: RowProps) {
       <time class="note" dateTime={at}>
         {formatDate(at)}
       </time>
-      {can('write') && <Changes session={session} onChange={onChange} />}
-      <Button label={`${t('export')}: ${name}`} onClick={() => save(session)}>
-        {t('export')}
-      </Button>
+      <span class="row">
+        {can('write') && <Changes session={session} onChange={onChange} />}
+        <Button label={`${t('export')}: ${name}`} onClick={() => save(session)}>
+          {t('export')}
+        </Button>
+      </span>
     </li>
   )
 }
