@@ -18,7 +18,7 @@ export const commands = {
     load: () => import('./commands/screen.mjs'),
   },
   chat: {
-    usage: 'chat [-s SESSION | --last | --project ID] [-m MODEL] [--mode queue|steer|interrupt] [-f FILE]… [TEXT | -]',
+    usage: 'chat [-s SESSION | --last | --project ID] [-m MODEL] [--mode queue|steer|interrupt] [-f FILE]… [TEXT] [-]',
     says: 'talk to the agent; without a text line by line',
     options: {
       session,

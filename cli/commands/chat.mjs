@@ -1,8 +1,9 @@
 /**
- * `talaria chat`: sends one message, also from standard input, or talks line by line. `-z` prints the answer alone. Files go
+ * `talaria chat`: sends one message, with what standard input has, or talks line by line. `-z` prints the answer alone. Files go
  * with it by an option: text that another program has written must not choose files of this computer.
  */
 
+import { fstatSync } from 'node:fs'
 import { createInterface } from 'node:readline'
 import { askPerson } from '../ask.mjs'
 import { findMentioned, readAttachments } from '../attach-files.mjs'
@@ -11,6 +12,8 @@ import { requireConfig } from '../config.mjs'
 import { exits, UsageError } from '../exits.mjs'
 import { chatAndFollow } from '../follow.mjs'
 import { note, plain } from '../output.mjs'
+
+const firstInputMs = 3_000
 
 export async function run({ options, words, usage }) {
   const client = createClient(requireConfig())
@@ -37,10 +40,15 @@ function hintAtFiles(text, { file = [] }) {
   for (const path of findMentioned(text, new Set(file))) note(`· ${plain(path)} stays here; -f ${plain(path)} sends it`)
 }
 
-/** Without words, input that no person types is one message. Empty: a person talks line by line. */
-async function readText(words, { final, file = [] }, usage) {
-  const isPiped = words[0] === '-' || (!words.length && !process.stdin.isTTY)
-  const text = isPiped ? await readInput() : words.join(' ')
+/**
+ * Words, and below them what another program has written. Without words, all input that no person types is the message.
+ * Empty: a person talks line by line.
+ */
+async function readText(given, { final, file = [] }, usage) {
+  const words = given.at(-1) === '-' ? given.slice(0, -1) : given
+  const isPiped = words !== given || (!words.length && !process.stdin.isTTY)
+  const input = isPiped ? await readInput() : await readBeside()
+  const text = [words.join(' '), input].filter((part) => part.trim()).join('\n\n')
   if (text.trim() || file.length) return text
   if (final) throw new UsageError('talaria -z [-f FILE]… TEXT, or a text on standard input')
   if (isPiped) throw new UsageError(`There is no text on standard input.\n\ntalaria ${usage}`)
@@ -54,6 +62,24 @@ async function readInput() {
   let text = ''
   for await (const part of process.stdin.setEncoding('utf8')) text += part
   return text
+}
+
+/**
+ * Input beside words. A program that starts this one may leave its pipe open and write nothing, so only the first of it is
+ * waited for, and not for long.
+ */
+async function readBeside() {
+  const input = fstatSync(0)
+  if (!input.isFIFO() && !input.isFile() && !input.isSocket()) return ''
+  const hasBegun = await new Promise((resolve) => {
+    const timer = setTimeout(resolve, firstInputMs, false)
+    for (const event of ['readable', 'end', 'error'])
+      process.stdin.once(event, () => resolve(clearTimeout(timer) ?? true))
+  })
+  if (hasBegun) return readInput()
+  note(`· nothing came on standard input for ${firstInputMs / 1_000} s; end the text with - to wait for it`)
+  process.stdin.destroy()
+  return ''
 }
 
 async function findSession(client, { session, last, model, project }) {

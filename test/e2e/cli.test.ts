@@ -34,6 +34,20 @@ it('answers one question on stdout, and streams with its tools on stderr', async
   for (const args of [['-z'], ['chat'], ['chat', '-']])
     expect(await run(args, '[[say both\nlines]]\n')).toMatchObject({ code: 0, out: 'both\nlines\n' })
   for (const args of [['-z'], ['chat'], ['chat', '-']]) expect((await run(args, ' \n')).code).toBe(2)
+  // Beside words, it stands below them.
+  for (const args of [
+    ['-z', '[[say'],
+    ['chat', '[[say', '-'],
+  ])
+    expect(await run(args, 'piped\nlines]]\n')).toMatchObject({ code: 0, out: 'piped\nlines\n' })
+  expect(await run(['-z', '[[say alone]]'], ' \n')).toMatchObject({ code: 0, out: 'alone\n', err: '' })
+  // A pipe that stays open, and into which nobody writes, holds nothing up.
+  const open = start(['-z', '[[say not held]]'])
+  const [said, noted] = await Promise.all([open.stdout, open.stderr].map((one) => one?.toArray()))
+  expect([String(said), String(noted)]).toEqual([
+    'not held\n',
+    expect.stringContaining('nothing came on standard input'),
+  ])
   const write = '[[call write_file {"path":"a.txt","content":"hello"} then say written]]'
   const { code, out, err } = await run(['chat', '-'], write)
   expect([code, out]).toEqual([0, 'written\n'])

@@ -246,6 +246,7 @@ describe.skipIf(chromium === undefined)('the screens of the page in Chromium', (
     const form = page.getByRole('form', { name: 'New channel' })
     await form.getByLabel('Platform').selectOption('telegram')
     await form.getByLabel('bot_token').fill(token)
+    await form.getByLabel('Who may write or call').fill('4712, 4713')
     await form.getByRole('button', { name: 'Add' }).click()
     await page.getByText('This page waits for the message').waitFor()
     const [{ url, secret_token: secret } = {}] = await bodiesOf('setWebhook')
@@ -270,6 +271,21 @@ describe.skipIf(chromium === undefined)('the screens of the page in Chromium', (
     await ada.getByText('Approved').waitFor()
     await write('[[say Welcome, Ada]]')
     expect(await untilSent(/^Welcome, Ada$/)).toBeTruthy()
+
+    const readWriters = async () =>
+      (await client.get('/api/channels')).json.data.map(
+        (one: { settings: { allow_users: string[] } }) => one.settings.allow_users,
+      )
+    expect(await readWriters()).toEqual([['4712', '4713']])
+    await page
+      .locator('li.card', { hasText: 'telegram' })
+      .getByRole('button', { name: 'Who may write or call' })
+      .click()
+    const writers = page.getByRole('form', { name: 'Who may write or call' })
+    await writers.getByRole('textbox').fill('4713,, 4714 ')
+    await writers.getByRole('button', { name: 'Save' }).click()
+    await writers.waitFor({ state: 'detached' })
+    expect(await readWriters()).toEqual([['4713', '4714']])
   })
 
   it('changes a job, and a skill after its diff', async () => {

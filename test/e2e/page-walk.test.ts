@@ -5,7 +5,7 @@
 
 import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { readFileSync } from 'node:fs'
+import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type ScreenName, screenNames } from '../../web/model/screen-names.ts'
 import { de } from '../../web/words/de.ts'
@@ -31,10 +31,21 @@ const looks: readonly Look[] = [
   { locale: 'en-US', theme: 'dark', width: 1280, height: 740 },
 ]
 
-const names = Object.keys(en) as readonly (keyof typeof en)[]
-const german = new Set(names.map((name) => de[name]))
+const tableOfWords = /wordsOf\(\n {2}\{\n([^]*?)\n {2}\},\n {2}\{\n([^]*?)\n {2}\},\n\)/g
+const listValues = (table: string): readonly string[] =>
+  [...table.matchAll(/: +(?:'([^'\n]*)'|"([^"\n]*)"),$|^ {6}(?:'([^'\n]*)'|"([^"\n]*)"),$/gm)].map((found) =>
+    found.slice(1).join(''),
+  )
+/** Words that come with one screen stand in its file. */
+const tables = readdirSync(join(root, 'web'), { recursive: true, encoding: 'utf8' })
+  .filter((name) => /\.tsx?$/.test(name))
+  .flatMap((name) => [...readFileSync(join(root, 'web', name), 'utf8').matchAll(tableOfWords)])
+  .map(([, inEnglish = '', inGerman = '']) => [listValues(inEnglish), listValues(inGerman)] as const)
+const german = new Set([...Object.values(de), ...tables.flatMap(([, values]) => values)])
 /** Texts of the English page that the German one has in no place. */
-const english = new Set(names.map((name) => en[name]).filter((text) => !german.has(text)))
+const english = new Set(
+  [...Object.values(en), ...tables.flatMap(([values]) => values)].filter((text) => !german.has(text)),
+)
 /** Names of the API that stand for something in the page, and are no words of it. */
 const raw = /^(?:acp|api|agent|batch|bundled|cli|cron|imported|job|subagent|user|web|webhook)$/
 
@@ -106,6 +117,12 @@ async function fill(client: Client): Promise<ReadonlyMap<ScreenName, string>> {
     ['skills', 'skills/tee'],
   ])
 }
+
+it('knows the words that come with their screens', () => {
+  expect(tables.length).toBeGreaterThan(20)
+  expect(tables.filter(([inEnglish, inGerman]) => inEnglish.length !== inGerman.length)).toEqual([])
+  expect(english).toContain('No MCP servers. Add one to use its tools.')
+})
 
 describe.skipIf(chromium === undefined)('every screen of the page', () => {
   let browser: Browser

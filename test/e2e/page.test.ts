@@ -6,7 +6,7 @@ import { isLong } from '../support/long.ts'
 import { type Browser, chromium, launchBrowser } from './support/chromium.ts'
 import { type Client, eventually, newTenant } from './support/client.ts'
 import { owner } from './support/here.ts'
-import { findViolations, origin } from './support/page.ts'
+import { findViolations, origin, signIn } from './support/page.ts'
 
 const nobody = owner.as(undefined)
 
@@ -350,6 +350,36 @@ describe.skipIf(chromium === undefined)('the page in Chromium', () => {
     expect(asked.filter((url) => !url.startsWith(origin) && !/^(?:data|blob|ws):/.test(url))).toEqual([])
     expect(errors).toEqual([])
     await page.close()
+  })
+
+  it('leaves time for keys between the frames of an answer where they are slow', async () => {
+    // Each frame takes as long as on a slow device.
+    const script = `{
+      const ask = requestAnimationFrame
+      globalThis.requestAnimationFrame = (next) => ask((time) => {
+        next(time)
+        for (const end = performance.now() + 40; performance.now() < end;);
+      })
+    }`
+    const page = await signIn(browser, client, { script, at: `chat/${await client.newSession()}` })
+    await page.evaluate(`{
+      globalThis.drawn = []
+      new MutationObserver(() => drawn.push(performance.now()))
+        .observe(document.querySelector('.list'), { subtree: true, childList: true, characterData: true })
+    }`)
+    await page.getByRole('textbox', { name: 'Message' }).fill('[[slow ttft=0 chunks=200 gap=10]]')
+    await page.keyboard.press('Enter')
+    await page.getByText('word199').waitFor()
+    const lengths = (await page.evaluate(
+      "[...document.querySelector('.markdown p').childNodes].map(({ data }) => data.length)",
+    )) as number[]
+    expect(Math.max(...lengths)).toBeLessThanOrEqual(400)
+    const gaps = (await page.evaluate(
+      'drawn.slice(1).map((at, n) => at - drawn[n]).filter((ms) => ms > 20)',
+    )) as number[]
+    // Without rests, most are as long as a frame: some 45 ms.
+    expect(gaps.toSorted((one, other) => one - other)[Math.floor(gaps.length / 2)]).toBeGreaterThan(90)
+    await page.context().close()
   })
 
   it('holds a long session with at most 200 elements, and keeps the place when older ones come', async () => {

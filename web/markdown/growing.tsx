@@ -59,7 +59,7 @@ type Of<Tag extends Node['tag']> = Extract<Node, { readonly tag: Tag }>
 type Drawers = { readonly [Tag in Node['tag']]: (node: Of<Tag>) => ComponentChildren }
 
 const drawers: Drawers = {
-  text: ({ text }) => showBidi(text),
+  text: ({ text }) => drawText(text),
   code: ({ text }) => <code>{showBidi(text)}</code>,
   pre: ({ text, lang }) => <CodeBlock text={text} lang={lang} />,
   math: ({ text, isBlock }) => <Math text={text} isBlock={isBlock} />,
@@ -103,6 +103,21 @@ const drawers: Drawers = {
   ),
   note: ({ label, children }) => <Note label={label}>{drawAll(children)}</Note>,
   noteRef: ({ label }) => <NoteRef label={label} />,
+}
+
+/** A browser lays out again what stands in the text node that grows, so a long text is several of them. */
+const maxTextNode = 400
+
+function drawText(text: string): ComponentChildren {
+  const parts: string[] = []
+  let from = 0
+  while (text.length - from > maxTextNode) {
+    const space = text.lastIndexOf(' ', from + maxTextNode)
+    const to = space > from ? space + 1 : text.length
+    parts.push(text.slice(from, to))
+    from = to
+  }
+  return parts.length ? [...parts, text.slice(from)].map(showBidi) : showBidi(text)
 }
 
 const draw = (node: Node): ComponentChildren => drawers[node.tag](node as never)

@@ -4,7 +4,7 @@ import * as z from 'zod'
 import type { OpenRoute, ApiRoute, RequestContext } from '../route.ts'
 import { ok } from '../shapes.ts'
 
-type OpenRouteDefinition = Pick<OpenRoute, 'path' | 'id' | 'tag' | 'summary' | 'responses'> & {
+type OpenRouteDefinition = Pick<OpenRoute, 'path' | 'id' | 'tag' | 'summary' | 'query' | 'responses'> & {
   readonly handle: (web: RequestContext) => Response | Promise<Response>
 }
 
@@ -36,11 +36,16 @@ export const createOpenRoutes = (listRoutes: () => readonly (ApiRoute | OpenRout
     id: 'getOpenapiDocument',
     tag: 'Documents',
     summary: 'This document',
+    query: z.strictObject({
+      schema: z.string().max(100).optional().describe('Only this schema, with those that it refers to.'),
+    }),
     responses: ok('OpenAPI 3.1', z.looseObject({})),
-    handle: async ({ req }) =>
-      new Response(await renderDocument(listRoutes(), new URL(req.url).origin), {
-        headers: { 'content-type': 'application/json', 'cache-control': 'no-cache' },
-      }),
+    handle: async ({ req }) => {
+      const text = await renderDocument(listRoutes(), new URL(req.url).origin)
+      const name = req.query('schema')
+      const shown = name === undefined ? text : JSON.stringify((await loadOpenapi()).pickSchema(text, name))
+      return new Response(shown, { headers: { 'content-type': 'application/json', 'cache-control': 'no-cache' } })
+    },
   }),
   createOpenRoute({
     path: '/docs',

@@ -4,6 +4,7 @@ import { beforeAll, describe, expect, it } from 'vitest'
 import type * as z from 'zod'
 import { createApp, openRoutes, routes } from '#worker/app.ts'
 import { loadOpenapi } from '#worker/routes/open.ts'
+import { call } from '../client.ts'
 import { exampleOf, fetchDocument, listDescribed, resolveReferences, type Document } from '../document.ts'
 
 type Described = Awaited<ReturnType<typeof listDescribed>>[number]
@@ -42,6 +43,21 @@ describe('the OpenAPI document', () => {
     const text = JSON.stringify(document)
     const unused = Object.keys(document.components.schemas).filter((name) => !text.includes(`/schemas/${name}"`))
     expect(unused).toEqual([])
+  })
+
+  it('is one schema with those that it refers to, when that is asked for', async () => {
+    const get = (name: string) => call<Document>('GET', `/openapi.json?schema=${name}`, { key: null })
+    const { body } = await get('Settings')
+    expect(Object.keys(body)).toEqual(['components'])
+    expect(body.components.schemas['Settings']).toEqual(document.components.schemas['Settings'])
+    expect(resolveReferences(body.components.schemas['Settings'], body)).toEqual(
+      resolveReferences(document.components.schemas['Settings'], document),
+    )
+    const names = Object.keys(body.components.schemas)
+    const text = JSON.stringify(body)
+    expect(text.length).toBeLessThan(JSON.stringify(document).length / 10)
+    expect(names.filter((name) => name !== 'Settings' && !text.includes(`/schemas/${name}"`))).toEqual([])
+    for (const name of ['Setting', 'toString', '']) expect([name, (await get(name)).status]).toEqual([name, 404])
   })
 
   it('names each operation once, the verb first', () => {

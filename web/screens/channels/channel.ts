@@ -19,7 +19,7 @@ export type Channel = {
   readonly status: 'active' | 'paused'
   readonly webhook_url: string
   readonly created_at: string
-  readonly settings: { readonly project: string | null }
+  readonly settings: { readonly project: string | null; readonly allow_users: readonly string[] }
   readonly generated?: Readonly<Record<string, string>>
   readonly registration?: Check
 }

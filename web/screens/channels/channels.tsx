@@ -9,9 +9,11 @@ import { Choice, Field, Form } from '../../parts/form.tsx'
 import { Panel, Screen, useLoad } from '../../parts/load.tsx'
 import { sourceName } from '../../words/source-name.ts'
 import { t } from '../../words/words.ts'
-import { Answer, say, SecretsForm, testChannel } from './check.tsx'
+import { nameOf, say } from './channel-words.ts'
+import { Answer, SecretsForm, testChannel } from './check.tsx'
 import { type Channel, type Check, type Platform } from './channel.ts'
 import { NewChannel } from './new-channel.tsx'
+import { WritersForm } from './writers.tsx'
 import { Webhooks } from './webhooks.tsx'
 
 type Person = { readonly id: string; readonly platform: string; readonly name: string; readonly status: string }
@@ -33,7 +35,7 @@ export function Channels() {
                 onChange={channels.reload}
               />
             ))}
-            {!data.length && <li class="note">{t('noChannels')}</li>}
+            {!data.length && <li class="note">{say('noChannels')}</li>}
           </ul>
         )}
       </Panel>
@@ -63,7 +65,7 @@ type CardProps = {
 function ChannelCard({ channel, platform, onChange }: CardProps) {
   const { id, name, status, webhook_url: address } = channel
   const [check, setCheck] = useState<Check>()
-  const [isEditing, setEditing] = useState(false)
+  const [edited, setEdited] = useState<'secrets' | 'writers'>()
   const test = async () => setCheck(await testChannel(id))
   const toggle = async () => {
     await api('POST', `${path`/api/channels/${id}`}/${status === 'active' ? 'pause' : 'resume'}`)
@@ -76,9 +78,10 @@ function ChannelCard({ channel, platform, onChange }: CardProps) {
     await onChange()
   }
   const changed = async () => {
-    setEditing(false)
+    setEdited(undefined)
     await test()
   }
+  const edit = (part: 'secrets' | 'writers') => setEdited(edited === part ? undefined : part)
   return (
     <li class="card list-of">
       <p class="row">
@@ -94,19 +97,29 @@ function ChannelCard({ channel, platform, onChange }: CardProps) {
           <Button onClick={test}>{t('test')}</Button>
           <Button onClick={toggle}>{t(status === 'active' ? 'pause' : 'resume')}</Button>
           {platform && platform.secrets.length > 0 && (
-            <Button onClick={() => setEditing(!isEditing)}>{say('changeSecrets')}</Button>
+            <Button onClick={() => edit('secrets')}>{say('changeSecrets')}</Button>
           )}
+          <Button onClick={() => edit('writers')}>{say('writers')}</Button>
           <Button onClick={remove}>{t('delete')}</Button>
         </div>
       )}
-      {isEditing && platform && <SecretsForm id={id} of={platform} onSaved={changed} />}
+      {edited === 'secrets' && platform && <SecretsForm id={id} of={platform} onSaved={changed} />}
+      {edited === 'writers' && (
+        <WritersForm
+          of={channel}
+          onSaved={async () => {
+            setEdited(undefined)
+            await onChange()
+          }}
+        />
+      )}
     </li>
   )
 }
 
 /** Only a check says that a channel works. */
 function StateBadge({ status, check }: { readonly status: Channel['status']; readonly check: Check | undefined }) {
-  if (status === 'paused') return <span class="badge warn">{t('channel_paused')}</span>
+  if (status === 'paused') return <span class="badge warn">{say('channel_paused')}</span>
   if (!check) return <span class="badge">{say('notTested')}</span>
   return <span class={`badge ${check.ok ? 'good' : 'bad'}`}>{say(check.ok ? 'works' : 'broken')}</span>
 }
@@ -126,7 +139,7 @@ function People({ platforms }: { readonly platforms: readonly Platform[] }) {
   }
   return (
     <section class="list-of">
-      <h2>{t('people')}</h2>
+      <h2>{say('people')}</h2>
       <Panel of={people}>
         {({ data }) => (
           <ul class="list-of">
@@ -134,7 +147,7 @@ function People({ platforms }: { readonly platforms: readonly Platform[] }) {
               <li key={id} class="card row">
                 <strong dir="auto">{name || id}</strong> <span class="badge">{sourceName(where)}</span>
                 <span class={`badge ${status === 'approved' ? 'good' : 'warn'}`}>
-                  {t(`person_${status === 'approved' ? 'approved' : 'pending'}`)}
+                  {nameOf('person', status === 'approved' ? 'approved' : 'pending')}
                 </span>
                 <span class="grow" />
                 {can('approve') && <Button onClick={() => remove(id)}>{t('remove')}</Button>}
@@ -144,14 +157,14 @@ function People({ platforms }: { readonly platforms: readonly Platform[] }) {
         )}
       </Panel>
       {can('approve') && (
-        <Form label={t('approvePerson')} action={t('approve')} onSend={approve}>
+        <Form label={say('approvePerson')} action={t('approve')} onSend={approve}>
           <Choice
             label={t('platform')}
             value={platform}
             options={platforms.map((one) => [one.platform, one.name] as const)}
             onChange={setPlatform}
           />
-          <Field label={t('pairingCode')} value={code} onChange={setCode} />
+          <Field label={say('pairingCode')} value={code} onChange={setCode} />
         </Form>
       )}
     </section>

@@ -8,29 +8,7 @@ import { englishFields, germanFields } from '../../words/field-names.ts'
 import { germanHints } from '../../words/hints-de.ts'
 import { language, t, wordsOf } from '../../words/words.ts'
 import type { Check, Platform } from './channel.ts'
-
-export const { say } = wordsOf(
-  {
-    answered: 'The platform answered: {detail}',
-    broken: 'Does not work',
-    changeSecrets: 'Change secrets',
-    keptIfEmpty: 'An empty field stays as it is.',
-    notTested: 'Active, not tested here',
-    saveAndTest: 'Save and test',
-    testAgain: 'Test again',
-    works: 'Works',
-  },
-  {
-    answered: 'Die Plattform antwortete: {detail}',
-    broken: 'Geht nicht',
-    changeSecrets: 'Geheimnisse ändern',
-    keptIfEmpty: 'Ein leeres Feld bleibt, wie es ist.',
-    notTested: 'Aktiv, hier nicht geprüft',
-    saveAndTest: 'Speichern und prüfen',
-    testAgain: 'Noch einmal prüfen',
-    works: 'Geht',
-  },
-)
+import { say } from './channel-words.ts'
 
 const { nameOf } = wordsOf(englishFields, germanFields)
 /** A name that is newer than the page is shown as the API has it. */

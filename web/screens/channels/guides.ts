@@ -260,24 +260,24 @@ export const steps: Readonly<Record<string, Steps>> = {
     en: [
       'In the Twilio console, buy a number for voice and accept the terms of ConversationRelay.',
       'Copy account SID, auth token and the number. The webhook is registered for you.',
-      'Enter the numbers that may call as allow_users.',
+      'Enter the numbers that may call below.',
     ],
     de: [
       'Kaufe in der Twilio-Konsole eine Nummer für Anrufe und nimm die Bedingungen von ConversationRelay an.',
       'Kopiere Account SID, Auth Token und die Nummer. Der Webhook wird für dich eingetragen.',
-      'Trage die Nummern, die anrufen dürfen, als allow_users ein.',
+      'Trage die Nummern, die anrufen dürfen, unten ein.',
     ],
   },
   telnyx_phone: {
     en: [
       'In the portal of Telnyx, buy a number for voice and create a TeXML application.',
-      'Copy an API key, the public key of the account and the number.',
-      'Afterwards enter the webhook address in the application, and the numbers that may call as allow_users.',
+      'Copy an API key, the public key of the account and the number. Enter the numbers that may call below.',
+      'Afterwards enter the webhook address in the application.',
     ],
     de: [
       'Kaufe im Portal von Telnyx eine Nummer für Anrufe und lege eine TeXML-Anwendung an.',
-      'Kopiere einen API-Schlüssel, den Public Key des Kontos und die Nummer.',
-      'Trage danach die Webhook-Adresse in der Anwendung ein und die Nummern, die anrufen dürfen, als allow_users.',
+      'Kopiere einen API-Schlüssel, den Public Key des Kontos und die Nummer. Trage die Nummern, die anrufen dürfen, unten ein.',
+      'Trage danach die Webhook-Adresse in der Anwendung ein.',
     ],
   },
   twilio_whatsapp: {

@@ -6,9 +6,11 @@ import type { Session } from '../../model/types.ts'
 import { Button } from '../../parts/button.tsx'
 import { Choice, Field, Form } from '../../parts/form.tsx'
 import { t, language } from '../../words/words.ts'
+import { say } from './channel-words.ts'
 import type { Channel, Check, Platform } from './channel.ts'
-import { Answer, Secrets, SecretsForm, nameField, testChannel, say } from './check.tsx'
+import { Answer, Secrets, SecretsForm, nameField, testChannel } from './check.tsx'
 import { steps } from './guides.ts'
+import { readWriters, WritersField } from './writers.tsx'
 
 type Person = { readonly id: string; readonly platform: string; readonly at: string }
 type Added = { readonly channel: Channel; readonly check: Check }
@@ -22,6 +24,7 @@ type Props = {
 export function NewChannel({ platforms, onAdded, onArrived }: Props) {
   const [platform, setPlatform] = useState(platforms[0]?.platform ?? '')
   const [name, setName] = useState('')
+  const [writers, setWriters] = useState('')
   const [settings, setSettings] = useState<Readonly<Record<string, string>>>({})
   const [secrets, setSecrets] = useState<Readonly<Record<string, string>>>({})
   const [added, setAdded] = useState<Added | undefined>(undefined)
@@ -33,7 +36,10 @@ export function NewChannel({ platforms, onAdded, onArrived }: Props) {
       platform,
       secrets: given,
       ...(name.trim() && { name: name.trim() }),
-      settings: Object.fromEntries(own.flatMap((one) => (settings[one]?.trim() ? [[one, settings[one].trim()]] : []))),
+      settings: {
+        ...Object.fromEntries(own.flatMap((one) => (settings[one]?.trim() ? [[one, settings[one].trim()]] : []))),
+        ...(writers.trim() && { allow_users: readWriters(writers) }),
+      },
     }
     const channel = await api<Channel>('POST', '/api/channels', { body })
     setSecrets({})
@@ -43,7 +49,7 @@ export function NewChannel({ platforms, onAdded, onArrived }: Props) {
   }
   return (
     <>
-      <Form label={t('newChannel')} action={t('add')} onSend={add}>
+      <Form label={say('newChannel')} action={t('add')} onSend={add}>
         <Choice
           label={t('platform')}
           value={platform}
@@ -52,12 +58,14 @@ export function NewChannel({ platforms, onAdded, onArrived }: Props) {
             setPlatform(one)
             setSecrets({})
             setSettings({})
+            setWriters('')
             setAdded(undefined)
           }}
         />
         {chosen && <Guide of={chosen} />}
         <Field label={t('name')} value={name} onChange={setName} />
         <OwnSettings names={own} values={settings} onChange={setSettings} />
+        <WritersField value={writers} onChange={setWriters} />
         {chosen && <Secrets of={chosen} values={secrets} onChange={setSecrets} />}
       </Form>
       {added && chosen && (
@@ -99,7 +107,7 @@ const Guide = ({ of: { platform, name, guide } }: { readonly of: Platform }) => 
       ))}
     </ol>
     <a href={guide} target="_blank" rel="noopener">
-      {t('guideOf', { platform: name })}
+      {say('guideOf', { platform: name })}
     </a>
   </>
 )
@@ -150,12 +158,12 @@ function FirstMessage({ added: { channel, check }, platform, onCheck, onArrived 
       </p>
       {Object.entries(channel.generated ?? {}).map(([key, value]) => (
         <p key={key}>
-          {t('generatedOnce')} {nameField(key)} <code class="code-once">{value}</code>
+          {say('generatedOnce')} {nameField(key)} <code class="code-once">{value}</code>
         </p>
       ))}
-      {isLocal(channel.webhook_url) && channel.platform !== 'email' && <p class="failure">{t('localWebhook')}</p>}
+      {isLocal(channel.webhook_url) && channel.platform !== 'email' && <p class="failure">{say('localWebhook')}</p>}
       <p role="status">
-        <strong>{t(hasArrived ? 'arrived' : check.ok ? 'waitingForMessage' : 'connectionFails')}</strong>
+        <strong>{say(hasArrived ? 'arrived' : check.ok ? 'waitingForMessage' : 'connectionFails')}</strong>
       </p>
       <div class="row">
         <Button onClick={test}>{say('testAgain')}</Button>

@@ -8,6 +8,7 @@ import { ask } from '../../parts/dialog.tsx'
 import { Choice, Field, Form } from '../../parts/form.tsx'
 import { Panel, useLoad } from '../../parts/load.tsx'
 import { t } from '../../words/words.ts'
+import { nameOf, say } from './channel-words.ts'
 
 type Webhook = {
   readonly id: string
@@ -23,14 +24,14 @@ export function Webhooks() {
   const list = useLoad(() => get<Page<Webhook>>('/api/webhooks?limit=100'), '')
   return (
     <section class="list-of">
-      <h2>{t('webhooks')}</h2>
+      <h2>{say('webhooks')}</h2>
       <Panel of={list}>
         {({ data }) => (
           <ul class="list-of">
             {data.map((one) => (
               <Card key={one.id} webhook={one} onChange={list.reload} />
             ))}
-            {!data.length && <li class="note">{t('noWebhooks')}</li>}
+            {!data.length && <li class="note">{say('noWebhooks')}</li>}
           </ul>
         )}
       </Panel>
@@ -55,7 +56,7 @@ function Card({ webhook: { id, name, status, webhook_url: address, signature }, 
     <li class="card">
       <p class="row">
         <strong dir="auto">{name}</strong> <span class="badge">{signature}</span>
-        <span class={status === 'active' ? 'badge' : 'badge warn'}>{t(`channel_${status}`)}</span>
+        <span class={status === 'active' ? 'badge' : 'badge warn'}>{nameOf('channel', status)}</span>
       </p>
       <p>
         {t('webhook')}: <code class="code-once">{address}</code>
@@ -84,16 +85,16 @@ function NewWebhook({ onAdded }: { readonly onAdded: () => Promise<void> }) {
     await onAdded()
   }
   return (
-    <Form label={t('newWebhook')} action={t('add')} onSend={add}>
+    <Form label={say('newWebhook')} action={t('add')} onSend={add}>
       <Field label={t('name')} value={name} onChange={setName} />
       <Choice
-        label={t('signature')}
+        label={say('signature')}
         value={signature}
         options={signatures.map((one) => [one, one] as const)}
         onChange={setSignature}
       />
       <Field label={t('secret')} value={secret} onChange={setSecret} kind="password" />
-      <Field label={t('messageTemplate')} value={prompt} onChange={setPrompt} kind="area" />
+      <Field label={say('messageTemplate')} value={prompt} onChange={setPrompt} kind="area" />
     </Form>
   )
 }

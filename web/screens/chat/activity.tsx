@@ -10,7 +10,8 @@ import { Icon } from '../../parts/icon.tsx'
 import { useLate } from '../../parts/late.ts'
 import { addressOf } from '../../parts/route.ts'
 import { formatDuration } from '../../words/format.ts'
-import { language, t, type Word } from '../../words/words.ts'
+import { language, t } from '../../words/words.ts'
+import { type ActivityWord, say } from './activity-words.ts'
 
 /** More kinds of calls are counted. */
 const maxParts = 3
@@ -54,19 +55,19 @@ const describe = ({ tool, input }: ToolBlock): string =>
 
 const labelOf = (tool: string): string => {
   const kind = kindOf(tool)
-  return kind === 'other' ? tool : t(`did_${kind}`)
+  return kind === 'other' ? tool : say(`did_${kind}`)
 }
 
 function sumUp(calls: readonly ToolBlock[]): string {
   const all = summarise(calls)
   const shown = all.slice(0, maxParts).map(nameActivity)
   const rest = all.slice(maxParts).reduce((sum, { count }) => sum + count, 0)
-  const text = [...shown, ...(rest ? [t('andMore', { count: rest })] : [])].join(' · ')
+  const text = [...shown, ...(rest ? [say('andMore', { count: rest })] : [])].join(' · ')
   // A name of a file stays as it is.
   return all[0]?.name ? text : text.charAt(0).toLocaleUpperCase() + text.slice(1)
 }
 
-const counted: Partial<Record<Activity['kind'], Word>> = {
+const counted: Partial<Record<Activity['kind'], ActivityWord>> = {
   run: 'many_run',
   write: 'many_write',
   change: 'many_change',
@@ -74,13 +75,17 @@ const counted: Partial<Record<Activity['kind'], Word>> = {
   page: 'many_page',
   delegate: 'many_delegate',
 }
-const named: Partial<Record<Activity['kind'], Word>> = { write: 'one_write', change: 'one_change', read: 'one_read' }
+const named: Partial<Record<Activity['kind'], ActivityWord>> = {
+  write: 'one_write',
+  change: 'one_change',
+  read: 'one_read',
+}
 
 function nameActivity({ kind, count, name }: Activity): string {
   const [many, one] = [counted[kind], named[kind]]
-  if (count === 1 && one && name) return t(one, { name: showBidi(name) })
-  if (count > 1 && many) return t(many, { count })
-  const label = kind === 'other' ? name : inSentence(t(`did_${kind}`))
+  if (count === 1 && one && name) return say(one, { name: showBidi(name) })
+  if (count > 1 && many) return say(many, { count })
+  const label = kind === 'other' ? name : inSentence(say(`did_${kind}`))
   return count > 1 ? `${label} × ${count}` : label
 }
 
@@ -90,7 +95,7 @@ const inSentence = (label: string): string =>
 
 function FailedCount({ calls }: { readonly calls: readonly ToolBlock[] }) {
   const count = calls.filter(({ state }) => state === 'failed' || state === 'denied').length
-  return count ? <span class="badge bad">{t('failedCount', { count })}</span> : null
+  return count ? <span class="badge bad">{say('failedCount', { count })}</span> : null
 }
 
 const Thought = ({ text }: { readonly text: string }) => (
@@ -139,12 +144,15 @@ function Call({ block, time }: { readonly block: ToolBlock; readonly time: numbe
   )
 }
 
-const states: Readonly<Record<string, Word>> = {
+const states: Readonly<Record<string, 'running' | 'done' | 'failed'>> = {
   running: 'running',
   completed: 'done',
   failed: 'failed',
-  cancelled: 'stoppedShort',
-  interrupted: 'stoppedShort',
+}
+
+const sayState = (state: string): string => {
+  if (state === 'cancelled' || state === 'interrupted') return say('stoppedShort')
+  return states[state] ? t(states[state]) : state
 }
 
 export const SubagentLink = ({ subagent: { session, goal, state } }: { readonly subagent: Subagent }) => (
@@ -153,6 +161,6 @@ export const SubagentLink = ({ subagent: { session, goal, state } }: { readonly 
     <span class="clip grow" dir="auto">
       {showBidi(goal)}
     </span>
-    <span class={state === 'failed' ? 'badge bad' : 'badge'}>{states[state] ? t(states[state]) : state}</span>
+    <span class={state === 'failed' ? 'badge bad' : 'badge'}>{sayState(state)}</span>
   </a>
 )

@@ -45,7 +45,6 @@ let listening: Listening | undefined
 let openId: string | undefined
 /** Events wait for the next frame, or until the tab is visible: a hidden one draws nothing. */
 let pending: SessionEvent[] = []
-let frame = 0
 
 export function closeSession(): void {
   openId = undefined
@@ -174,12 +173,36 @@ let isLoadingNewer = false
 
 function receive(event: SessionEvent): void {
   pending.push(event)
-  if (document.hidden) announceHidden(event)
-  else frame ||= requestAnimationFrame(apply)
+  if (document.hidden) return announceHidden(event)
+  if (isDrawingNext) return
+  isDrawingNext = true
+  const restMs = restUntil - performance.now()
+  if (restMs > 0) setTimeout(requestAnimationFrame, restMs, draw)
+  else requestAnimationFrame(draw)
+}
+
+/** On a slow device a frame of a long answer takes longer than a key may wait, so keys get two thirds of the time. */
+const [fastFrameMs, maxRestMs] = [8, 200]
+let isDrawingNext = false
+let restUntil = 0
+
+function draw(): void {
+  isDrawingNext = false
+  const began = performance.now()
+  apply()
+  const { port1, port2 } = new MessageChannel()
+  // A message arrives after the frame is drawn.
+  port1.addEventListener('message', () => {
+    const now = performance.now()
+    const workMs = now - began
+    restUntil = workMs > fastFrameMs ? now + Math.min(maxRestMs, 2 * workMs) : 0
+    port1.close()
+  })
+  port1.start()
+  port2.postMessage(0)
 }
 
 function apply(): void {
-  frame = 0
   const events = pending
   pending = []
   timeline.value = events.reduce(reduce, timeline.value)

@@ -11,6 +11,7 @@ import { place } from '../../parts/route.ts'
 import { explainReason, showDone, showError } from '../../parts/toast.ts'
 import { formatNumber, formatTime } from '../../words/format.ts'
 import { t } from '../../words/words.ts'
+import { nameOf, say } from './mcp-words.ts'
 import { NewServer } from './new-server.tsx'
 import { ServerTools } from './server-tools.tsx'
 
@@ -26,7 +27,7 @@ export function McpServers() {
             {data.map((server) => (
               <ServerCard key={server.alias} server={server} onChange={servers.reload} />
             ))}
-            {!data.length && <li class="note">{t('noMcp')}</li>}
+            {!data.length && <li class="note">{say('none')}</li>}
           </ul>
         )}
       </Panel>
@@ -53,20 +54,20 @@ function ServerCard({ server, onChange }: CardProps) {
     <li class="card" id={`mcp-${alias}`}>
       <p class="row">
         <strong dir="auto">{alias}</strong>
-        <span class={`badge ${health(server)}`}>{t(`mcp_${status}`)}</span>
+        <span class={`badge ${health(server)}`}>{nameOf('status', status)}</span>
         {era && <span class="badge">{server.protocol_version ?? era}</span>}
-        {server.trusted && <span class="badge">{t('mcpTrusted')}</span>}
-        {breaker !== 'closed' && <span class="badge warn">{t('mcpResting')}</span>}
+        {server.trusted && <span class="badge">{say('trusted')}</span>}
+        {breaker !== 'closed' && <span class="badge warn">{say('resting')}</span>}
       </p>
       <p>
         <code class="code-once">{addressOf(server)}</code>
       </p>
       {reason && <Reason of={reason} />}
       <p class="note">
-        {t('mcpToolCount', { count: formatNumber(tools) })} {fetchedAt && formatTime(fetchedAt)}
+        {say('toolCount', { count: formatNumber(tools) })} {fetchedAt && formatTime(fetchedAt)}
       </p>
       <div class="row">
-        <Button onClick={() => setOpen(!isOpen)}>{t(isOpen ? 'mcpHideTools' : 'mcpShowTools')}</Button>
+        <Button onClick={() => setOpen(!isOpen)}>{say(isOpen ? 'hideTools' : 'showTools')}</Button>
         {can('write') && <ServerActions server={server} isOwn={source === 'tenant'} onChange={onChange} />}
       </div>
       {isOpen && <ServerTools alias={alias} onApproved={onChange} />}
@@ -93,16 +94,16 @@ function ServerActions({ server, isOwn, onChange }: CardProps & { readonly isOwn
   }
   const test = async () => {
     const { ok, tools, ms, reason } = await api<Verdict>('POST', `${address}/test`)
-    if (ok) showDone(t('mcpTested', { count: formatNumber(tools), ms: formatNumber(ms) }))
+    if (ok) showDone(say('tested', { count: formatNumber(tools), ms: formatNumber(ms) }))
     else showError(new Error(explainReason(reason ?? '') ?? reason ?? ''))
     await onChange()
   }
   const signIn = async () => {
     const { authorize_url: target } = await api<{ authorize_url: string }>('POST', `${address}/oauth/start`)
     const question = {
-      title: t('mcpSignIn'),
-      text: t('mcpLeaves', { host: new URL(target).host }),
-      action: t('mcpSignIn'),
+      title: say('signIn'),
+      text: say('leaves', { host: new URL(target).host }),
+      action: say('signIn'),
     }
     if ((await ask(question)) !== undefined) location.assign(target)
   }
@@ -111,7 +112,7 @@ function ServerActions({ server, isOwn, onChange }: CardProps & { readonly isOwn
     await onChange()
   }
   const trust = async () => {
-    const question = { title: t('mcpTrust'), text: t('mcpTrustMeans'), action: t('mcpTrust') }
+    const question = { title: say('trust'), text: say('trustMeans'), action: say('trust') }
     if (trusted || (await ask(question)) !== undefined) await change({ trusted: !trusted })
   }
   const remove = async () => {
@@ -124,13 +125,13 @@ function ServerActions({ server, isOwn, onChange }: CardProps & { readonly isOwn
     <>
       {needsSignIn && (
         <Button kind="main" onClick={signIn}>
-          {t('mcpSignIn')}
+          {say('signIn')}
         </Button>
       )}
       <Button onClick={test}>{t('test')}</Button>
       <Button onClick={() => change({ enabled: !enabled })}>{t(enabled ? 'pause' : 'resume')}</Button>
-      {isOwn && can('approve') && <Button onClick={trust}>{t(trusted ? 'mcpDistrust' : 'mcpTrust')}</Button>}
-      {auth === 'oauth' && status !== 'needs_auth' && <Button onClick={signOut}>{t('mcpSignOut')}</Button>}
+      {isOwn && can('approve') && <Button onClick={trust}>{say(trusted ? 'distrust' : 'trust')}</Button>}
+      {auth === 'oauth' && status !== 'needs_auth' && <Button onClick={signOut}>{say('signOut')}</Button>}
       {isOwn && <Button onClick={remove}>{t('delete')}</Button>}
     </>
   )

@@ -8,6 +8,7 @@ import type { McpServer } from '../../model/types.ts'
 import { Choice, Field, Form } from '../../parts/form.tsx'
 import { showDone, showError } from '../../parts/toast.ts'
 import { t } from '../../words/words.ts'
+import { nameOf, say } from './mcp-words.ts'
 
 type Props = { readonly onAdded: () => Promise<void> }
 type Imported = {
@@ -37,26 +38,26 @@ function AddForm({ onAdded }: Props) {
     const server = await api<McpServer>('POST', '/api/mcp/servers', { body })
     for (const clear of [setAlias, setUrl, setToken, setProgram, setVariables]) clear('')
     await onAdded()
-    if (server.status === 'ready') showDone(t('mcpAdded', { name: server.alias }))
+    if (server.status === 'ready') showDone(say('added', { name: server.alias }))
   }
   return (
-    <Form label={t('mcpAdd')} action={t('add')} onSend={add}>
-      <Field label={t('name')} value={alias} onChange={setAlias} hint={t('mcpNameHint')} />
+    <Form label={say('add')} action={t('add')} onSend={add}>
+      <Field label={t('name')} value={alias} onChange={setAlias} hint={say('nameHint')} />
       <Choice
-        label={t('mcpAuth')}
+        label={say('auth')}
         value={auth}
-        options={kinds().map((one) => [one, t(`mcpAuth_${one}`)] as const)}
+        options={kinds().map((one) => [one, nameOf('auth', one)] as const)}
         onChange={setAuth}
       />
       {isProgram ? (
         <>
-          <Field label={t('mcpCommand')} kind="area" value={program} onChange={setProgram} />
-          <Field label={t('mcpEnv')} kind="area" value={variables} onChange={setVariables} />
+          <Field label={say('command')} kind="area" value={program} onChange={setProgram} />
+          <Field label={say('env')} kind="area" value={variables} onChange={setVariables} />
         </>
       ) : (
-        <Field label={t('mcpAddress')} value={url} onChange={setUrl} />
+        <Field label={say('address')} value={url} onChange={setUrl} />
       )}
-      {auth === 'bearer' && <Field label={t('mcpToken')} kind="password" value={token} onChange={setToken} />}
+      {auth === 'bearer' && <Field label={say('token')} kind="password" value={token} onChange={setToken} />}
     </Form>
   )
 }
@@ -72,11 +73,11 @@ function ImportForm({ onAdded }: Props) {
     setText('')
     await onAdded()
     for (const { alias, error } of data) if (error !== undefined) showError(new Error(`${alias}: ${error}`))
-    showDone(t('mcpImported', { count: data.filter(({ error }) => error === undefined).length }))
+    showDone(say('imported', { count: data.filter(({ error }) => error === undefined).length }))
   }
   return (
-    <Form label={t('mcpImport')} action={t('mcpImport')} onSend={add}>
-      <Field label={t('mcpFile')} kind="area" value={text} onChange={setText} hint={t('mcpFileHint')} />
+    <Form label={say('importServers')} action={say('importServers')} onSend={add}>
+      <Field label={say('file')} kind="area" value={text} onChange={setText} hint={say('fileHint')} />
     </Form>
   )
 }

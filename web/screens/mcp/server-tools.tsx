@@ -9,6 +9,7 @@ import { Diff } from '../../markdown/diff.tsx'
 import { Panel, useLoad } from '../../parts/load.tsx'
 import { formatNumber } from '../../words/format.ts'
 import { t } from '../../words/words.ts'
+import { nameOf, say } from './mcp-words.ts'
 
 type Props = { readonly alias: string; readonly onApproved: () => Promise<void> }
 
@@ -22,7 +23,7 @@ export function ServerTools({ alias, onApproved }: Props) {
     <Panel of={tools}>
       {({ data }) => (
         <>
-          <p class="note">{t('mcpCost', { tokens: formatNumber(sumTokens(data)) })}</p>
+          <p class="note">{say('cost', { tokens: formatNumber(sumTokens(data)) })}</p>
           <ul class="list-of">
             {data.map((tool) => (
               <ToolEntry key={tool.tool} tool={tool} onApprove={() => approve(tool)} />
@@ -44,7 +45,7 @@ function ToolEntry({ tool, onApprove }: { readonly tool: McpTool; readonly onApp
     <li class={isWithheld ? 'card waiting' : 'card'}>
       <p class="row">
         <strong dir="auto">{title ?? own}</strong> <code>{name}</code>
-        <span class={`badge ${state === 'active' ? 'good' : 'warn'}`}>{t(`mcpTool_${state}`)}</span>
+        <span class={`badge ${state === 'active' ? 'good' : 'warn'}`}>{nameOf('tool', state)}</span>
       </p>
       <p class="pre-line" dir="auto">
         {description}

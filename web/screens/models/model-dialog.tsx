@@ -9,6 +9,7 @@ import { Dialog } from '../../parts/dialog.tsx'
 import { Panel, useLoad } from '../../parts/load.tsx'
 import { formatCost, formatNumber } from '../../words/format.ts'
 import { t } from '../../words/words.ts'
+import { nameOf, say } from './model-words.ts'
 import { favourites, loadAllModels, toggleFavourite } from './all-models.ts'
 
 export type ModelDialogProps = {
@@ -26,7 +27,7 @@ const maxShown = 100
 export function ModelDialog(props: ModelDialogProps) {
   const models = useLoad(loadAllModels, '')
   return (
-    <Dialog title={t('chooseModel')} onClose={props.onClose}>
+    <Dialog title={say('chooseModel')} onClose={props.onClose}>
       <Panel of={models}>{(all) => <Choosing {...props} all={all} />}</Panel>
       <span class="row end">
         <IconButton icon="close" label={t('close')} onClick={props.onClose} />
@@ -65,7 +66,7 @@ function Choosing({ all, chosen, automatic, onChoose, onClose }: ChoosingProps) 
       />
       <AbilityFilter wished={wished} onChange={setWished} />
       <p class="unseen" role="status">
-        {t('modelCount', { count: found.length })}
+        {say('modelCount', { count: found.length })}
       </p>
       <ul
         class="model-list"
@@ -84,7 +85,7 @@ function Choosing({ all, chosen, automatic, onChoose, onClose }: ChoosingProps) 
               aria-current={chosen === '' || undefined}
               onClick={() => choose('')}
             >
-              <span class="clip">{t('automaticModel', { model: automatic })}</span>
+              <span class="clip">{say('automaticModel', { model: automatic })}</span>
             </button>
           </li>
         )}
@@ -92,7 +93,7 @@ function Choosing({ all, chosen, automatic, onChoose, onClose }: ChoosingProps) 
           <ModelRow key={model.id} model={model} isChosen={model.id === chosen} onChoose={() => choose(model.id)} />
         ))}
       </ul>
-      {found.length > maxShown && <p class="note">{t('moreModels', { count: found.length - maxShown })}</p>}
+      {found.length > maxShown && <p class="note">{say('moreModels', { count: found.length - maxShown })}</p>}
       {!found.length && <Unknown words={words.trim()} all={all} onChoose={choose} />}
     </>
   )
@@ -101,7 +102,7 @@ function Choosing({ all, chosen, automatic, onChoose, onClose }: ChoosingProps) 
 type FilterProps = { readonly wished: ReadonlySet<Ability>; readonly onChange: (wished: ReadonlySet<Ability>) => void }
 
 const AbilityFilter = ({ wished, onChange }: FilterProps) => (
-  <div class="row" role="group" aria-label={t('abilities')}>
+  <div class="row" role="group" aria-label={say('abilities')}>
     {abilities.map((name) => (
       <button
         key={name}
@@ -114,7 +115,7 @@ const AbilityFilter = ({ wished, onChange }: FilterProps) => (
           onChange(next)
         }}
       >
-        {t(`can_${name}`)}
+        {nameOf('can', name)}
       </button>
     ))}
   </div>
@@ -132,7 +133,7 @@ const ModelRow = ({ model, isChosen, onChoose }: RowProps) => (
     </button>
     <IconButton
       icon="star"
-      label={t('favourite', { model: model.id })}
+      label={say('favourite', { model: model.id })}
       pressed={favourites.value.has(model.id)}
       onClick={() => toggleFavourite(model.id)}
     />
@@ -144,14 +145,14 @@ type Described = Pick<ModelFacts, 'prices' | 'abilities'> & { readonly context_w
 /** The window, the prices, and what it can do. */
 export const describeModel = ({ context_window: size, prices, abilities: able }: Described): string =>
   [
-    size === null ? t('unknownWindow') : t('tokens', { count: formatNumber(size) }),
+    size === null ? say('unknownWindow') : t('tokens', { count: formatNumber(size) }),
     formatPrices(prices),
-    ...abilities.filter((name) => able[name]).map((name) => t(`can_${name}`)),
+    ...abilities.filter((name) => able[name]).map((name) => nameOf('can', name)),
   ].join(' · ')
 
 /** USD per million tokens. */
 export const formatPrices = (prices: ModelFacts['prices']): string =>
-  prices ? `${formatCost(prices.input)} / ${formatCost(prices.output)}` : t('unknownPrice')
+  prices ? `${formatCost(prices.input)} / ${formatCost(prices.output)}` : say('unknownPrice')
 
 type UnknownProps = {
   readonly words: string
@@ -168,14 +169,16 @@ function Unknown({ words, all, onChoose }: UnknownProps) {
   const nearest = findNearest(all, words)
   return (
     <div class="list-of">
-      <p>{t(nearest.length ? 'noModelBut' : 'noModel')}</p>
+      <p>{say(nearest.length ? 'noModelBut' : 'noModel')}</p>
       {nearest.map((id) => (
         <Button key={id} onClick={() => onChoose(id)}>
           {id}
         </Button>
       ))}
       {/^[^/\s]+\/\S+$/.test(words) && (
-        <Button onClick={() => makeKnown(words).then(() => onChoose(words))}>{t('useAnyway', { model: words })}</Button>
+        <Button onClick={() => makeKnown(words).then(() => onChoose(words))}>
+          {say('useAnyway', { model: words })}
+        </Button>
       )}
     </div>
   )

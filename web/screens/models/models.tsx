@@ -11,6 +11,7 @@ import { Panel, Screen, useLoad } from '../../parts/load.tsx'
 import { showDone, showError } from '../../parts/toast.ts'
 import { formatNumber } from '../../words/format.ts'
 import { t } from '../../words/words.ts'
+import { nameOf, say } from './model-words.ts'
 import { formatPrices, ModelDialog } from './model-dialog.tsx'
 import { NewProvider } from './new-provider.tsx'
 import { Subscription } from './subscription.tsx'
@@ -35,11 +36,11 @@ async function load() {
 export function Models() {
   const models = useLoad(load, '')
   return (
-    <Screen title={t('modelsTitle')}>
+    <Screen title={say('modelsTitle')}>
       <Panel of={models}>
         {({ data, unavailable, chosen, fallbacks }) => (
           <>
-            {!data.some(({ id }) => !id.startsWith('demo/')) && <p>{t('firstRun')}</p>}
+            {!data.some(({ id }) => !id.startsWith('demo/')) && <p>{say('firstRun')}</p>}
             <Credentials models={data} missing={unavailable} onChange={models.reload} />
             <DefaultModel key={chosen} models={data} chosen={chosen} onChange={models.reload} />
             <Fallbacks key={fallbacks.join()} chosen={fallbacks} onChange={models.reload} />
@@ -65,12 +66,12 @@ function DefaultModel({ models, chosen, onChange }: DefaultProps) {
     showDone(t('saved'))
     await onChange()
   }
-  const automatic = t('automaticModel', { model: models[0]?.id ?? '–' })
+  const automatic = say('automaticModel', { model: models[0]?.id ?? '–' })
   return (
     <section class="card row">
       <h2>{t('defaultModel')}</h2>
       <span class="grow clip">{chosen || automatic}</span>
-      {can('write') && <Button onClick={() => setOpen(true)}>{t('chooseModel')}</Button>}
+      {can('write') && <Button onClick={() => setOpen(true)}>{say('chooseModel')}</Button>}
       {isOpen && (
         <ModelDialog
           chosen={chosen}
@@ -97,9 +98,9 @@ function Fallbacks({ chosen, onChange }: FallbackProps) {
     await onChange()
   }
   return (
-    <Form label={t('fallbackModels')} action={t('save')} onSend={save}>
+    <Form label={say('fallbackModels')} action={t('save')} onSend={save}>
       <label>
-        {t('fallbackHint')}
+        {say('fallbackHint')}
         <textarea
           class="short"
           rows={3}
@@ -115,14 +116,14 @@ function Fallbacks({ chosen, onChange }: FallbackProps) {
 
 const Usable = ({ models }: { readonly models: readonly ModelFacts[] }) => (
   <section>
-    <h2>{t('usable')}</h2>
+    <h2>{say('usable')}</h2>
     <div class="table" tabIndex={0}>
       <table>
         <thead>
           <tr>
             <th>{t('model')}</th>
             <th>{t('window')}</th>
-            <th>{t('pricePerMillion')}</th>
+            <th>{say('pricePerMillion')}</th>
           </tr>
         </thead>
         <tbody>
@@ -144,11 +145,11 @@ function Unavailable({ list }: { readonly list: readonly Missing[] }) {
   const keyless = list.filter(needsKey)
   return (
     <details>
-      <summary>{t('notUsable', { count: list.length })}</summary>
+      <summary>{say('notUsable', { count: list.length })}</summary>
       <ul class="list-of">
         {keyless.length > 0 && (
           <li>
-            <strong>{t('needKey')}</strong>{' '}
+            <strong>{say('needKey')}</strong>{' '}
             <span class="note">{[...new Set(keyless.map(({ provider }) => provider))].join(', ')}</span>
           </li>
         )}
@@ -169,8 +170,8 @@ function Unavailable({ list }: { readonly list: readonly Missing[] }) {
 function explainMissing(reason: string): string {
   const [, variable] = /^set (\w+)$/.exec(reason) ?? []
   const [, binding] = /^needs the (\w+) binding$/.exec(reason) ?? []
-  if (variable) return t('setVariable', { name: variable })
-  return binding ? t('needsBinding', { name: binding }) : reason
+  if (variable) return say('setVariable', { name: variable })
+  return binding ? say('needsBinding', { name: binding }) : reason
 }
 
 const needsKey = ({ reason }: Missing): boolean => reason.includes('/api/credentials')
@@ -193,14 +194,14 @@ function Credentials({ models, missing, onChange }: CredentialsProps) {
   }
   return (
     <section class="list-of">
-      <h2>{t('providerKeys')}</h2>
+      <h2>{say('providerKeys')}</h2>
       <Panel of={list}>
         {({ data }) => (
           <ul class="list-of">
             {data.map((one) => (
               <li key={one.id} class="card row">
                 <strong>{one.provider}</strong> <span dir="auto">{one.name}</span> <code>…{one.last_four}</code>
-                <span class={`badge ${one.status === 'usable' ? 'good' : 'warn'}`}>{t(`key_${one.status}`)}</span>
+                <span class={`badge ${one.status === 'usable' ? 'good' : 'warn'}`}>{nameOf('key', one.status)}</span>
                 <span class="note grow">{one.reason}</span>
                 {can('chat') && models.some(isOf(one.provider)) && (
                   <Button onClick={() => testKey(models.find(isOf(one.provider))?.id ?? '').finally(list.reload)}>
@@ -231,8 +232,8 @@ type Tested = { readonly status: string; readonly error?: { readonly message: st
 async function testKey(model: string): Promise<void> {
   const body = { model, input: 'Reply with OK.', store: false, max_output_tokens: 16 }
   const { status, error } = await api<Tested>('POST', '/v1/responses', { body })
-  if (status === 'failed') throw new Error(t('keyTested', { provider: model, detail: error?.message ?? status }))
-  showDone(t('keyWorks', { model }))
+  if (status === 'failed') throw new Error(say('keyTested', { provider: model, detail: error?.message ?? status }))
+  showDone(say('keyWorks', { model }))
 }
 
 /** In the order of the API, which begins with the best known. */
@@ -258,7 +259,7 @@ function NewKey({ providers, onAdded }: NewKeyProps) {
     else showDone(t('saved'))
   }
   return (
-    <Form label={t('addKey')} action={t('addAndTest')} onSend={add}>
+    <Form label={t('addKey')} action={say('addAndTest')} onSend={add}>
       <Choice
         label={t('provider')}
         value={provider}

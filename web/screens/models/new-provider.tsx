@@ -7,6 +7,7 @@ import { Button } from '../../parts/button.tsx'
 import { Field, Form } from '../../parts/form.tsx'
 import { showDone } from '../../parts/toast.ts'
 import { t } from '../../words/words.ts'
+import { say } from './model-words.ts'
 import { describeModel } from './model-dialog.tsx'
 
 type Listed = Pick<ModelFacts, 'id' | 'prices' | 'abilities'> & {
@@ -54,14 +55,14 @@ export function NewProvider({ onAdded }: { readonly onAdded: () => Promise<void>
   }
   return (
     <details>
-      <summary>{t('ownProvider')}</summary>
-      <Form label={t('ownProvider')} action={t('add')} onSend={add}>
-        <Field label={t('name')} value={name} onChange={setName} hint={t('providerNameHint')} />
-        <Field label={t('address')} value={address} onChange={setAddress} hint={t('providerAddressHint')} />
+      <summary>{say('ownProvider')}</summary>
+      <Form label={say('ownProvider')} action={t('add')} onSend={add}>
+        <Field label={t('name')} value={name} onChange={setName} hint={say('providerNameHint')} />
+        <Field label={t('address')} value={address} onChange={setAddress} hint={say('providerAddressHint')} />
         <Field label={t('key')} value={key} onChange={setKey} kind="password" hint={t('keyHint')} />
         <div class="row">
           <Button onClick={list} disabled={!address.trim()}>
-            {t('fetchModels')}
+            {say('fetchModels')}
           </Button>
         </div>
         {found && <Choices found={found.data} chosen={chosen} onChange={setChosen} />}
@@ -78,7 +79,7 @@ type ChoicesProps = {
 
 const Choices = ({ found, chosen, onChange }: ChoicesProps) => (
   <fieldset class="fieldset model-list">
-    <legend>{t('modelCount', { count: found.length })}</legend>
+    <legend>{say('modelCount', { count: found.length })}</legend>
     {found.map((model) => (
       <label key={model.id} class="check">
         <input

@@ -5,6 +5,7 @@ import { api } from '../../api/client.ts'
 import { Choice, Form } from '../../parts/form.tsx'
 import { showDone, showError } from '../../parts/toast.ts'
 import { t } from '../../words/words.ts'
+import { say } from './model-words.ts'
 
 type Pending = {
   readonly status: 'pending'
@@ -43,11 +44,11 @@ export function Subscription({ onAdded }: { readonly onAdded: () => Promise<void
     return () => clearTimeout(timer)
   }, [open])
   return (
-    <Form label={t('subscription')} action={t('signIn')} onSend={async () => take(await ask({ provider }))}>
+    <Form label={say('subscription')} action={t('signIn')} onSend={async () => take(await ask({ provider }))}>
       <Choice label={t('provider')} value={provider} options={services} onChange={setProvider} />
       {open && (
         <p role="status">
-          {t('enterCode')} <strong>{open.user_code}</strong>{' '}
+          {say('enterCode')} <strong>{open.user_code}</strong>{' '}
           <a href={open.verification_url} target="_blank" rel="noreferrer">
             {open.verification_url}
           </a>

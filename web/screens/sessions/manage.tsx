@@ -15,6 +15,7 @@ import { showDone, showError } from '../../parts/toast.ts'
 import { formatDate } from '../../words/format.ts'
 import { sourceName } from '../../words/source-name.ts'
 import { t } from '../../words/words.ts'
+import { say } from './manage-words.ts'
 import { changeSession, editTags, loadSessions, projects, renameSession, sessions } from './sessions.ts'
 
 type Filter = Readonly<Record<'q' | 'source' | 'state' | 'archived' | 'tag' | 'project', string>>
@@ -124,17 +125,17 @@ const Filters = ({ filter, onChange }: FiltersProps) => (
       value={filter.source}
       options={[
         ['', t('all')],
-        ['!cron', t('chats')],
-        ['cron', t('automation')],
+        ['!cron', say('chats')],
+        ['cron', say('automation')],
         ...sources.map((one) => [one, sourceName(one)] as const),
       ]}
       onChange={(source) => onChange({ ...filter, source })}
     />
     <Choice
-      label={t('archiveFilter')}
+      label={say('archiveFilter')}
       value={filter.archived}
       options={[
-        ['false', t('notArchived')],
+        ['false', say('notArchived')],
         ['true', t('archived')],
         ['all', t('all')],
       ]}
@@ -150,7 +151,7 @@ const Filters = ({ filter, onChange }: FiltersProps) => (
     )}
     {filter.tag && (
       <Button
-        label={`${t('remove')}: ${t('withTag', { tag: filter.tag })}`}
+        label={`${t('remove')}: ${say('withTag', { tag: filter.tag })}`}
         onClick={() => onChange({ ...filter, tag: '' })}
       >
         <span class="clip">#{showBidi(filter.tag)}</span> ×
@@ -172,12 +173,12 @@ function Many({ shown, chosen, setChosen, isArchive, onChange }: ManyProps) {
   const ids = shown.map(({ id }) => id).filter((id) => chosen.has(id))
   const isAll = shown.length > 0 && ids.length === shown.length
   const remove = async () => {
-    const text = t('deleteMany', { count: ids.length })
+    const text = say('deleteMany', { count: ids.length })
     if ((await ask({ title: t('delete'), text, action: t('delete'), isDangerous: true })) === undefined) return
     for (let at = 0; at < ids.length; at += maxIds) {
       const body = { ids: ids.slice(at, at + maxIds) }
       const { failed } = await api<Deleted>('POST', '/api/sessions/delete', { body })
-      if (failed.length) showError(new Error(t('notDeleted', { count: failed.length })))
+      if (failed.length) showError(new Error(say('notDeleted', { count: failed.length })))
     }
     await onChange()
   }
@@ -186,16 +187,16 @@ function Many({ shown, chosen, setChosen, isArchive, onChange }: ManyProps) {
     await onChange()
   }
   return (
-    <div class="row" role="group" aria-label={t('chosenOnes')}>
+    <div class="row" role="group" aria-label={say('chosenOnes')}>
       <label class="check">
         <input
           type="checkbox"
           checked={isAll}
           onChange={() => setChosen(new Set(isAll ? [] : shown.map(({ id }) => id)))}
         />
-        {t('chooseAll')}
+        {say('chooseAll')}
       </label>
-      <span class="note grow">{t('chosenCount', { count: ids.length })}</span>
+      <span class="note grow">{say('chosenCount', { count: ids.length })}</span>
       <Button onClick={archive} disabled={!ids.length}>
         {t(isArchive ? 'unarchive' : 'archive')}
       </Button>
@@ -221,7 +222,7 @@ function Row({ session, chosen, setChosen, onChange, onTag }: RowProps) {
       {can('write') && (
         <input
           type="checkbox"
-          aria-label={t('chooseOne', { title: name })}
+          aria-label={say('chooseOne', { title: name })}
           checked={chosen.has(id)}
           onChange={toggle}
         />
@@ -243,10 +244,12 @@ function Row({ session, chosen, setChosen, onChange, onTag }: RowProps) {
       <time class="note" dateTime={at}>
         {formatDate(at)}
       </time>
-      {can('write') && <Changes session={session} onChange={onChange} />}
-      <Button label={`${t('export')}: ${name}`} onClick={() => save(session)}>
-        {t('export')}
-      </Button>
+      <span class="row">
+        {can('write') && <Changes session={session} onChange={onChange} />}
+        <Button label={`${t('export')}: ${name}`} onClick={() => save(session)}>
+          {t('export')}
+        </Button>
+      </span>
     </li>
   )
 }
@@ -282,7 +285,7 @@ function Changes({ session, onChange }: Pick<RowProps, 'session' | 'onChange'>) 
 const Facets = ({ session: { tags = [], message_count: count }, onTag }: Pick<RowProps, 'session' | 'onTag'>) => (
   <>
     {tags.map((tag) => (
-      <button key={tag} type="button" class="badge" aria-label={t('withTag', { tag })} onClick={() => onTag(tag)}>
+      <button key={tag} type="button" class="badge" aria-label={say('withTag', { tag })} onClick={() => onTag(tag)}>
         #{showBidi(tag)}
       </button>
     ))}
@@ -302,7 +305,7 @@ function Import() {
       const headers = { 'content-type': 'application/json' }
       const response = await send('POST', path`/api/sessions/import`, { body: file, headers })
       const { id } = (await response.json()) as Session
-      showDone(t('imported'))
+      showDone(say('imported'))
       goTo('chat', id)
       await loadSessions()
     } catch (error) {
@@ -311,7 +314,7 @@ function Import() {
   }
   return (
     <label class="button">
-      {t('importSession')}
+      {say('importSession')}
       <input
         class="unseen"
         type="file"

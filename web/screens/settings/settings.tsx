@@ -28,7 +28,7 @@ type Document = { readonly components: { readonly schemas: Schemas } }
 async function load() {
   void (models.value ?? loadModels().catch(() => undefined))
   const [document, settings, words] = await Promise.all([
-    get<Document>('/openapi.json'),
+    get<Document>('/openapi.json?schema=Settings'),
     get<object>('/api/settings'),
     loadSettingWords(),
   ])

@@ -10,6 +10,7 @@ import { Panel, Screen, useLoad } from '../../parts/load.tsx'
 import { addressOf } from '../../parts/route.ts'
 import { Switch } from '../../parts/switch.tsx'
 import { t, wordsOf } from '../../words/words.ts'
+import { nameOf as nameOfServer } from '../mcp/mcp-words.ts'
 import type { Plugin } from '../plugins/plugin.ts'
 
 type Tool = {
@@ -181,7 +182,7 @@ const Foreign = ({ servers, plugins }: Pick<Loaded, 'servers' | 'plugins'>) => (
         <li key={`mcp ${alias}`} class="card row">
           <a href={addressOf('mcp', alias)}>{alias}</a>
           <span class="badge">{t('mcp')}</span>
-          <span class={`badge ${status === 'ready' ? '' : 'warn'}`}>{t(`mcp_${status}`)}</span>
+          <span class={`badge ${status === 'ready' ? '' : 'warn'}`}>{nameOfServer('status', status)}</span>
           <span class="note">{say('count', { count })}</span>
         </li>
       ))}

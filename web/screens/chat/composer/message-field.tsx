@@ -94,8 +94,11 @@ function useTrigger(text: string) {
   }
 }
 
+/** Measuring lays out the whole page again, so browsers that size a field by its content do it themselves. */
+const hasOwnSize = CSS.supports('field-sizing: content')
+
 function fit(field: HTMLTextAreaElement | null): void {
-  if (!field) return
+  if (!field || hasOwnSize) return
   field.style.height = 'auto'
   field.style.height = `${Math.min(field.scrollHeight, 260)}px`
 }
