@@ -273,7 +273,7 @@ function formatTimesOfJq(source) {
     .replace(render, (_, format, date) => `return[(${renderTime.toString()})(${format},${date})]`)
     .replace(
       parse,
-      (_, format, date, text) => `let ${date}=(${parseTime.toString()})(${text},${format},${toDate.toString()});`,
+      (_, format, date, text) => `let ${date}=(${parseTime.toString()})(${text},${format},${readDate.toString()});`,
     )
 }
 
@@ -337,20 +337,21 @@ function parseTime(text, format, toDate) {
 }
 
 // Becomes part of the source. Returns undefined for a date that the calendar does not have.
-function toDate(read) {
-  if (read.s !== undefined) return new Date(Number(read.s) * 1000)
-  const number = (letter, otherwise) => (read[letter] === undefined ? otherwise : Number(read[letter]))
-  const named = read.B ?? read.b ?? read.h
-  const months = 'janfebmaraprmayjunjulaugsepoctnovdec'
-  const month = named ? months.indexOf(named.slice(0, 3).toLowerCase()) / 3 : number('m', 1) - 1
-  const shortYear = number('y', 0) + (number('y', 0) < 69 ? 2000 : 1900)
-  const year = number('Y', read.y === undefined ? 1900 : shortYear)
-  const hour = read.I === undefined ? number('H', 0) : (number('I') % 12) + (/^p/i.test(read.p ?? '') ? 12 : 0)
+function readDate(read) {
+  const has = (letter) => read[letter] !== undefined
+  const number = (letter, otherwise) => (has(letter) ? Number(read[letter]) : otherwise)
+  if (has('s')) return new Date(number('s') * 1000)
+  const names = ['jan', 'feb', 'mar', 'apr', 'may', 'jun', 'jul', 'aug', 'sep', 'oct', 'nov', 'dec']
+  const name = ['B', 'b', 'h'].find(has)
+  const month = name ? names.indexOf(read[name].slice(0, 3).toLowerCase()) : number('m', 1) - 1
+  const late = /^p/i.test(read.p) ? 12 : 0
+  const hour = has('I') ? (number('I') % 12) + late : number('H', 0)
   const [day, minute, second] = [number('d', number('e', 1)), number('M', 0), number('S', 0)]
-  const isMonth = Number.isInteger(month) && month >= 0 && month < 12
-  if (!isMonth || day < 1 || day > 31 || hour > 23 || minute > 59 || second > 61) return undefined
-  const date = read.j === undefined ? [month, day] : [0, number('j')]
-  return new Date(Date.UTC(year, ...date, hour, minute, second))
+  const limits = [month, 11, day - 1, 30, hour, 23, minute, 59, second, 61]
+  if (limits.some((value, at) => at % 2 === 0 && !(value >= 0 && value <= limits[at + 1]))) return undefined
+  const short = number('y', 0)
+  const year = number('Y', has('y') ? short + (short < 69 ? 2000 : 1900) : 1900)
+  return new Date(Date.UTC(year, has('j') ? 0 : month, number('j', day), hour, minute, second))
 }
 
 const amendments = [
