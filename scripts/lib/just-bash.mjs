@@ -221,7 +221,142 @@ function selectSedLine(address, { line, states, matches }) {
   return true
 }
 
+// The replacement of sed's `s` had no `\U`, `\L`, `\u`, `\l`, `\E`, lost the backslash of `\\"` and took `2g` for `g`.
+function expandReplacementOfSed(source) {
+  const expand =
+    /(function [\w$]+\((\w),(\w),(\w)\)\{)let \w="",\w=0;for\(;\w<\2\.length;\)\{if\(\2\[\w\]==="\\\\"[^]*?\+=\2\[\w\],\w\+\+\}return \w\}/
+  const escaped =
+    /(\(this\.advance\(\),this\.pos<this\.input\.length&&this\.peek\(\)===`\n`\?\((\w)\+=`\n`,this\.advance\(\)\):\2\+=)"\\\\"\)/
+  const nth = /&&!(\w)\.global(\)\{let (\w)=0,(\w)=[^]{1,160}?)\3===\4\)/
+  const [, head, replacement, match, groups] = found(source, expand, expandReplacementOfSed.name)
+  for (const pattern of [escaped, nth]) found(source, pattern, expandReplacementOfSed.name)
+  return source
+    .replace(expand, () => `${head}return(${expandSedReplacement.toString()})(${replacement},${match},${groups})}`)
+    .replace(escaped, (_, before) => `${before}"\\\\\\\\")`)
+    .replace(nth, '$2$1.global?$3>=$4:$3===$4)')
+}
+
+// Becomes part of the source.
+function expandSedReplacement(replacement, match, groups) {
+  const escapes = { n: '\n', t: '\t', r: '\r', f: '\f', v: '\v', a: '\x07' }
+  const state = { out: '', all: '', next: '' }
+  const change = (text, mode) => (/u/i.test(mode) ? text.toUpperCase() : /l/i.test(mode) ? text.toLowerCase() : text)
+  const add = (text) => {
+    if (text === '') return
+    const whole = change(text, state.all)
+    const [first = ''] = whole
+    state.out += state.next ? change(first, state.next) + whole.slice(first.length) : whole
+    state.next = ''
+  }
+  for (let at = 0; at < replacement.length; at++) {
+    const char = replacement[at]
+    if (char === '&') add(match)
+    else if (char !== '\\' || at + 1 === replacement.length) add(char)
+    else {
+      const code = replacement[++at]
+      if (/\d/.test(code)) add(code === '0' ? match : (groups[code - 1] ?? ''))
+      else if (/[ULE]/.test(code)) Object.assign(state, { all: code })
+      else if (/[ul]/.test(code)) state.next = code
+      else add(escapes[code] ?? code)
+    }
+  }
+  return state.out
+}
+
+// `strptime` of jq knew one format, and `strftime` wrote most letters as they were.
+function formatTimesOfJq(source) {
+  const render = /return\[(\w)\.replace\(\/%Y\/g,String\((\w)\.getUTCFullYear\(\)\)\)[^]*?"%"\)\]/
+  const parse =
+    /if\((\w)!==[\w$]+\)throw new Error\(`strptime format is not supported: \$\{\1\}`\);let (\w)=[\w$]+\((\w)\);/
+  for (const pattern of [render, parse]) found(source, pattern, formatTimesOfJq.name)
+  return source
+    .replace(render, (_, format, date) => `return[(${renderTime.toString()})(${format},${date})]`)
+    .replace(
+      parse,
+      (_, format, date, text) => `let ${date}=(${parseTime.toString()})(${text},${format},${readDate.toString()});`,
+    )
+}
+
+// Both become part of the source. Times are UTC.
+function renderTime(format, date) {
+  const groups = { F: '%Y-%m-%d', T: '%H:%M:%S', R: '%H:%M', D: '%m/%d/%y', c: '%a %b %e %T %Y' }
+  const name = (options) => date.toLocaleString('en-US', { timeZone: 'UTC', ...options })
+  const pad = (number, length = 2, fill = '0') => String(number).padStart(length, fill)
+  const year = date.getUTCFullYear()
+  const day = Math.floor((date - Date.UTC(year, 0, 1)) / 86_400_000)
+  const [hour, weekday] = [date.getUTCHours(), date.getUTCDay()]
+  const renderers = {
+    Y: () => String(year),
+    y: () => pad(year % 100),
+    m: () => pad(date.getUTCMonth() + 1),
+    d: () => pad(date.getUTCDate()),
+    e: () => pad(date.getUTCDate(), 2, ' '),
+    H: () => pad(hour),
+    I: () => pad(((hour + 11) % 12) + 1),
+    M: () => pad(date.getUTCMinutes()),
+    S: () => pad(date.getUTCSeconds()),
+    p: () => (hour < 12 ? 'AM' : 'PM'),
+    j: () => pad(day + 1, 3),
+    U: () => pad(Math.floor((day + 7 - weekday) / 7)),
+    s: () => String(Math.floor(date / 1000)),
+    u: () => String(weekday || 7),
+    w: () => String(weekday),
+    A: () => name({ weekday: 'long' }),
+    a: () => name({ weekday: 'short' }),
+    B: () => name({ month: 'long' }),
+    b: () => name({ month: 'short' }),
+    h: () => name({ month: 'short' }),
+    Z: () => 'UTC',
+    z: () => '+0000',
+    n: () => '\n',
+    t: () => '\t',
+    '%': () => '%',
+  }
+  const whole = format.replace(/%([cFTRD%])/g, (all, letter) => groups[letter] ?? all).replace(/%T/g, groups.T)
+  return whole.replace(/%([A-Za-z%])/g, (all, letter) => renderers[letter]?.() ?? all)
+}
+
+// Returns undefined when the text has another form. A time has few parts: more would take long to match.
+function parseTime(text, format, toDate) {
+  const groups = { F: '%Y-%m-%d', T: '%H:%M:%S', R: '%H:%M', D: '%m/%d/%y', c: '%a %b %e %T %Y' }
+  const forms = { Y: '[0-9]{4}', j: '[0-9]{1,3}', s: '-?[0-9]{1,12}', p: '[AaPp][Mm]', z: '[+-][0-9]{2}:?[0-9]{2}|Z' }
+  for (const letter of 'mdeyHIMS') forms[letter] = ' ?[0-9]{1,2}'
+  for (const letter of 'aAbBhZ') forms[letter] = '[A-Za-z]{1,9}'
+  const letters = []
+  const whole = format.replace(/%([cFTRD%])/g, (all, letter) => groups[letter] ?? all).replace(/%T/g, groups.T)
+  const pattern = whole.replace(/%([A-Za-z%])|\s+|[^]/g, (all, letter) => {
+    if (letter === '%') return '%'
+    if (letter === 'n' || letter === 't' || /^\s/.test(all)) return String.raw`\s*`
+    if (letter === undefined) return all.replace(/[^\w\s]/g, String.raw`\$&`)
+    if (!forms[letter] || letters.length === 12) throw new Error(`strptime format is not supported: ${format}`)
+    letters.push(letter)
+    return `(${forms[letter]})`
+  })
+  const values = new RegExp(`^${pattern.replace(/(?:\\s\*)+/g, String.raw`\s*`)}$`).exec(text)
+  return values ? toDate(Object.fromEntries(letters.map((letter, at) => [letter, values[at + 1]]))) : undefined
+}
+
+// Becomes part of the source. Returns undefined for a date that the calendar does not have.
+function readDate(read) {
+  const has = (letter) => read[letter] !== undefined
+  const number = (letter, otherwise) => (has(letter) ? Number(read[letter]) : otherwise)
+  if (has('s')) return new Date(number('s') * 1000)
+  const names = ['jan', 'feb', 'mar', 'apr', 'may', 'jun', 'jul', 'aug', 'sep', 'oct', 'nov', 'dec']
+  const name = ['B', 'b', 'h'].find(has)
+  const month = name ? names.indexOf(read[name].slice(0, 3).toLowerCase()) : number('m', 1) - 1
+  const late = /^p/i.test(read.p) ? 12 : 0
+  const hour = has('I') ? (number('I') % 12) + late : number('H', 0)
+  const [day, minute, second] = [number('d', number('e', 1)), number('M', 0), number('S', 0)]
+  const limits = [month, 11, day - 1, 30, hour, 23, minute, 59, second, 61]
+  if (limits.some((value, at) => at % 2 === 0 && !(value >= 0 && value <= limits[at + 1]))) return undefined
+  const short = number('y', 0)
+  const year = number('Y', has('y') ? short + (short < 69 ? 2000 : 1900) : 1900)
+  return new Date(Date.UTC(year, has('j') ? 0 : month, number('j', day), hour, minute, second))
+}
+
 const amendments = [
+  formatTimesOfJq,
+  expandReplacementOfSed,
   readTextOfSed,
   selectLinesOfSed,
   reportFinalState,

@@ -98,6 +98,8 @@ required_credential_files:
     ['blanks behind its lines', '---   \nname: a\ndescription: b\n---\t \n# Body\n'],
     ['empty lines before it', '\n\n---\nname: a\ndescription: b\n---\n# Body\n'],
     ['a longer line in it', '---\nname: a\ndescription: b\n# ----\n---\n# Body\n'],
+    ['dots at its end', '---\nname: a\ndescription: b...\n...\n# Body\n'],
+    ['line ends of the first Macs', '---\rname: a\rdescription: b\r---\r# Body\r'],
   ])('may have %s', (_name, content) => {
     expect(parseSkill(content, parseYaml)).toMatchObject({ ok: true, head: { name: 'a' }, body: '# Body\n' })
   })

@@ -2,8 +2,8 @@
 
 import { crc32 } from '#agent/core/crc32.ts'
 
-const deflated = async (text: string): Promise<Uint8Array> => {
-  const stream = new Response(text).body?.pipeThrough(new CompressionStream('deflate-raw'))
+const deflated = async (text: string | Uint8Array): Promise<Uint8Array> => {
+  const stream = new Response(text as BodyInit).body?.pipeThrough(new CompressionStream('deflate-raw'))
   return new Uint8Array(await new Response(stream ?? null).arrayBuffer())
 }
 
@@ -20,14 +20,14 @@ function header(
 }
 
 /** Builds a zip archive. Names that end with `!` are stored, not deflated. */
-export async function zip(files: Readonly<Record<string, string>>): Promise<Uint8Array> {
+export async function zip(files: Readonly<Record<string, string | Uint8Array>>): Promise<Uint8Array> {
   const parts: Uint8Array[] = []
   const directory: Uint8Array[] = []
   let at = 0
   for (const [given, text] of Object.entries(files)) {
     const stored = given.endsWith('!')
     const name = new TextEncoder().encode(given.replace(/!$/, ''))
-    const plain = new TextEncoder().encode(text)
+    const plain = typeof text === 'string' ? new TextEncoder().encode(text) : text
     const data = stored ? plain : await deflated(text)
     parts.push(header(30, { 0: 0x04034b50 }, { 26: name.length }), name, data)
     directory.push(

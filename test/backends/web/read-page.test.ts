@@ -69,6 +69,68 @@ describe('a page', () => {
     expect(markdown).toBe('Short [link](https://site.example/x).')
   })
 
+  it.each([
+    [
+      'a form around the page',
+      '<div>Site</div><form id="aspnetForm"><h1>Permit 42</h1><p>Granted to Ada.</p></form>',
+      'Site # Permit 42 Granted to Ada.',
+    ],
+    [
+      'the price in the form of a cart',
+      '<h1>Chair</h1><form action="/cart"><span>EUR 49.90</span><button>Buy</button></form>',
+      '# Chair EUR 49.90',
+    ],
+    [
+      'no form to type in',
+      '<h1>Chair</h1><form><p>Read our news every week</p><input type="email"></form><FORM>Search</FORM>',
+      '# Chair',
+    ],
+    [
+      'questions that are buttons, and no others',
+      '<h3><button aria-expanded="false">How?</button></h3><p>So.</p><button>Accept</button>',
+      '### How? So.',
+    ],
+    [
+      'heads of columns that sort',
+      '<table><tr><th><button>Place</button></th></tr><tr><td>Pier</td></tr></table>',
+      '| Place | | --- | | Pier |',
+    ],
+    [
+      'answers that a search opens',
+      '<h3>How?</h3><div hidden="until-found">So.</div><div hidden>Draft</div>',
+      '### How? So.',
+    ],
+    [
+      'what is not hidden from assistive software',
+      '<p aria-hidden="false">Shown</p><p aria-hidden="true">x</p>',
+      'Shown',
+    ],
+    [
+      'notes of documentation, and no related pages',
+      '<p>One.</p><aside class="starlight-aside tip"><p>Note.</p></aside><aside class="related"><p>More</p></aside>',
+      'One. Note.',
+    ],
+    [
+      'authors of articles and quotes',
+      '<article><p>One.</p><footer>By Ada</footer></article><footer>Imprint</footer>',
+      'One. By Ada',
+    ],
+    [
+      'the content of elements of their own',
+      '<my-card><template shadowrootmode="open"><p>Card</p></template></my-card><template><p>Row</p></template>',
+      'Card',
+    ],
+    [
+      'pages of a PDF file whose lines have places',
+      '<p style="position:absolute;top:8px">Line 1</p><p style="position:absolute;top:9px">Line 2</p><p style="position:fixed">Bar</p>',
+      'Line 1 Line 2',
+    ],
+  ])('without an article keeps %s', async (_name, body, text) => {
+    const { markdown, by } = await read(`<!doctype html><html><head><title>x</title></head><body>${body}</body></html>`)
+    expect(by).toBe('page')
+    expect(markdown.replaceAll(/\\(?=\W)/g, '').replaceAll(/\s+/g, ' ')).toBe(text)
+  })
+
   it('of scripts alone says that it needs a browser', async () => {
     expect(
       await read('<html><head><title>App</title></head><body><div id=root></div><script src=a.js></script>'),

@@ -15,6 +15,18 @@ type Paragraph = { line: string; prefix: string; isDropCap?: true; readonly afte
 type OpenTable = { readonly rows: string[]; cells: string[] | undefined }
 /** A field: its instruction, and then its result. */
 type ComplexField = { instruction: string; isResult: boolean }
+/** A field of a form, whose value is not among the text. */
+type FormField = { result: number; readonly entries: string[] }
+/** A part of a formula whose children are written between signs. */
+type FormulaGroup = {
+  readonly depth: number
+  readonly child: string
+  begin: string
+  separator: string
+  end: string
+  /** The operator before it, or the accent above it. */
+  sign: string
+}
 
 type DocxState = {
   readonly part: Part
@@ -33,14 +45,23 @@ type DocxState = {
   skipped: number
   /** Open properties of paragraphs, where `tab` is a tab stop. */
   properties: number
+  /** Within a run that Word does not show. */
+  isHidden: boolean
+  form: FormField | undefined
+  /** Open tags. */
+  depth: number
+  readonly formulas: FormulaGroup[]
   /** The part of notes: marks and numbers stand before each of them. */
   mark: string
 }
 
 type TagHandler = (state: DocxState, tag: Tag) => void
 
-/** Both forms of a drawing are in the file: the second one is for old programs. Moved text stands at its new place too. */
-const skippedTags = new Set(['Fallback', 'moveFrom', 'del'])
+/**
+ * Both forms of a drawing are in the file: the second one is for old programs. Moved text stands at its new place too.
+ * Reading aids (`rt`) are no part of their words.
+ */
+const skippedTags = new Set(['Fallback', 'moveFrom', 'del', 'rt'])
 
 const append = (state: DocxState, text: string): void => {
   const paragraph = state.paragraphs.at(-1)
@@ -50,6 +71,77 @@ const appends =
   (text: string): TagHandler =>
   (state) =>
     append(state, text)
+
+/** Removes what has stayed empty. */
+const closes =
+  (begin: string, end: string): TagHandler =>
+  (state) => {
+    const paragraph = state.paragraphs.at(-1)
+    if (paragraph?.line.endsWith(begin)) paragraph.line = paragraph.line.slice(0, -begin.length)
+    else append(state, end)
+  }
+const opens =
+  (text: string): TagHandler =>
+  (state, { empty }) => {
+    if (!empty) append(state, text)
+  }
+
+const isOn = (value: string | undefined): boolean => !/^(?:0|false|off)$/.test(value ?? '')
+
+/** Characters of fonts of symbols, by their codes. */
+const symbols: Readonly<Record<string, string>> = {
+  F0A8: '☐',
+  F06F: '☐',
+  F0FE: '☒',
+  F0FD: '☒',
+  F0FC: '✓',
+  F0FB: '✗',
+  F0B7: '•',
+  F0A7: '▪',
+  F0E0: '→',
+  F0DF: '←',
+}
+
+function appendSymbol(state: DocxState, { attributes }: Tag): void {
+  const code = (getAttribute(attributes, 'char') ?? '').toUpperCase()
+  const number = /^[\dA-F]{1,4}$/.test(code) ? Number.parseInt(code, 16) : 0xe000
+  append(state, number < 0xe000 ? String.fromCodePoint(number) : (symbols[code] ?? '�'))
+}
+
+/** The children of these are written as `(a|b)`, `a, b; c, d`, `√(x)`, `∑x`, and a letter before its accent. */
+const formulaGroups: Readonly<Record<string, Omit<FormulaGroup, 'depth'>>> = {
+  d: { child: 'e', begin: '(', separator: '|', end: ')', sign: '' },
+  rad: { child: 'e', begin: '(', separator: '', end: ')', sign: '' },
+  m: { child: 'mr', begin: '', separator: '; ', end: '', sign: '' },
+  mr: { child: 'e', begin: '', separator: ', ', end: '', sign: '' },
+  eqArr: { child: 'e', begin: '', separator: '; ', end: '', sign: '' },
+  nary: { child: '', begin: '', separator: '', end: '', sign: '∫' },
+  acc: { child: '', begin: '', separator: '', end: '', sign: '\u0302' },
+}
+
+/** Writes the signs around the parts of a formula. */
+function handleFormula(state: DocxState, { kind, name, empty }: Tag): void {
+  const group = state.formulas.at(-1)
+  if (kind === 'close') {
+    if (group?.depth !== state.depth || !formulaGroups[name]) return
+    append(state, group.end + group.sign)
+    state.formulas.pop()
+  } else {
+    if (group && name === group.child && state.depth === group.depth + 1) {
+      append(state, group.begin)
+      group.begin = group.separator
+    }
+    const begun = formulaGroups[name]
+    if (begun && !empty) state.formulas.push({ ...begun, depth: state.depth })
+  }
+}
+
+const setSign =
+  (sign: 'begin' | 'separator' | 'end'): TagHandler =>
+  (state, { attributes }) => {
+    const group = state.formulas.at(-1)
+    if (group) group[sign] = getAttribute(attributes, 'val') ?? ''
+  }
 
 const readsText: TagHandler = (state, { name, empty }) => {
   if (!empty) state.textTag = name === 't' ? 't' : 'instrText'
@@ -115,13 +207,40 @@ const openHandlers: Readonly<Record<string, TagHandler>> = {
   docPr: (state, { attributes }) => append(state, renderDescription(attributes)),
   relIds: (state, { attributes }) =>
     void state.paragraphs.at(-1)?.after.push(...(state.diagrams.get(getAttribute(attributes, 'dm') ?? '') ?? [])),
+  sym: appendSymbol,
+  vanish: (state, { attributes }) => {
+    if (state.properties === 0) state.isHidden = isOn(getAttribute(attributes, 'val'))
+  },
+  altChunk: (state, { attributes }) => {
+    const { target } = state.part.relations.get(getAttribute(attributes, 'id') ?? '') ?? {}
+    state.lines.push(`[the document ${target ?? ''} within this one is not shown]`)
+  },
+  checkBox: (state) => void (state.form = { result: 0, entries: ['☐', '☒'] }),
+  default: setFormResult,
+  checked: setFormResult,
+  ddList: (state) => void (state.form = { result: 0, entries: [] }),
+  result: setFormResult,
+  listEntry: (state, { attributes }) => void state.form?.entries.push(getAttribute(attributes, 'val') ?? ''),
   // Formulas: fractions, exponents, indexes and roots.
-  num: appends('('),
-  den: appends('/('),
-  sup: appends('^('),
-  sub: appends('_('),
-  rad: appends('√('),
-  chr: (state, { attributes }) => append(state, getAttribute(attributes, 'val') ?? ''),
+  num: opens('('),
+  den: opens('/('),
+  sup: opens('^('),
+  sub: opens('_('),
+  lim: opens('_('),
+  rad: opens('√'),
+  deg: opens('['),
+  begChr: setSign('begin'),
+  sepChr: setSign('separator'),
+  endChr: setSign('end'),
+  naryPr: (state, { empty }) => {
+    if (empty) appendOperator(state)
+  },
+  chr: (state, { attributes }) => {
+    const sign = getAttribute(attributes, 'val') ?? ''
+    const group = state.formulas.at(-1)
+    if (group?.depth === state.depth - 2) group.sign = sign
+    else append(state, sign)
+  },
 }
 
 const closeHandlers: Readonly<Record<string, TagHandler>> = {
@@ -133,11 +252,34 @@ const closeHandlers: Readonly<Record<string, TagHandler>> = {
   tbl: (state) => endTable(state),
   hyperlink: (state) => appendAddress(state, state.links.pop() ?? ''),
   fldSimple: (state) => changeField(state, 'end'),
-  num: appends(')'),
-  den: appends(')'),
-  sup: appends(')'),
-  sub: appends(')'),
-  rad: appends(')'),
+  r: (state) => void (state.isHidden = false),
+  checkBox: appendForm,
+  ddList: appendForm,
+  num: closes('(', ')'),
+  den: closes('/(', ')'),
+  sup: closes('^(', ')'),
+  sub: closes('_(', ')'),
+  lim: closes('_(', ')'),
+  deg: closes('[', ']'),
+  fName: appends(' '),
+  naryPr: appendOperator,
+}
+
+/** An operator is read before its limits. */
+function appendOperator(state: DocxState): void {
+  const group = state.formulas.at(-1)
+  append(state, group?.sign ?? '')
+  if (group) group.sign = ''
+}
+
+function setFormResult({ form }: DocxState, { attributes }: Tag): void {
+  const value = getAttribute(attributes, 'val')
+  if (form) form.result = /^\d{1,3}$/.test(value ?? '') ? Number(value) : Number(isOn(value))
+}
+
+function appendForm(state: DocxState): void {
+  append(state, state.form?.entries[state.form.result] ?? '')
+  state.form = undefined
 }
 
 const headingPrefix = (style: string): string => {
@@ -198,7 +340,7 @@ function endParagraph(state: DocxState): void {
 function endLine({ tables, lines }: DocxState, line: string): void {
   const cells = tables.at(-1)?.cells
   const last = (cells?.length ?? 0) - 1
-  if (cells && last >= 0) cells[last] = [cells[last], line].filter(Boolean).join(' ')
+  if (cells && last >= 0) cells[last] = [cells[last], line.replaceAll('\n', ' ')].filter(Boolean).join(' ')
   else lines.push(line)
 }
 
@@ -225,6 +367,10 @@ const createState = (part: Part, { headings, diagrams }: Pick<DocxState, 'headin
   paragraphs: [],
   tables: [],
   fields: [],
+  isHidden: false,
+  form: undefined,
+  depth: 0,
+  formulas: [],
   links: [],
   textTag: undefined,
   skipped: 0,
@@ -233,12 +379,22 @@ const createState = (part: Part, { headings, diagrams }: Pick<DocxState, 'headin
 })
 
 function handleTag(state: DocxState, tag: Tag): void {
+  const isOpen = tag.kind === 'open'
+  if (!isOpen) state.depth--
+  readTag(state, tag)
+  if (isOpen && !tag.empty) state.depth++
+}
+
+function readTag(state: DocxState, tag: Tag): void {
   if (skippedTags.has(tag.name) && !tag.empty) state.skipped += tag.kind === 'open' ? 1 : -1
-  else if (state.skipped === 0) (tag.kind === 'open' ? openHandlers : closeHandlers)[tag.name]?.(state, tag)
+  else if (state.skipped === 0) {
+    handleFormula(state, tag)
+    ;(tag.kind === 'open' ? openHandlers : closeHandlers)[tag.name]?.(state, tag)
+  }
 }
 
 function addText(state: DocxState, text: string): void {
-  if (state.skipped > 0 || state.textTag === undefined) return
+  if (state.skipped > 0 || state.isHidden || state.textTag === undefined) return
   const field = state.fields.at(-1)
   if (state.textTag === 't') append(state, text)
   else if (field) field.instruction += text

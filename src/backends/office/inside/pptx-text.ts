@@ -18,8 +18,10 @@ type ParserState = {
   /** Within the number of the slide or its date. */
   isInField: boolean
   isTitle: boolean
-  /** The address of the run that is read. */
+  /** The address of the run that is read, or of the shape. */
   address: string
+  /** Open tags that repeat their neighbour for old programs. */
+  skipped: number
 }
 
 const openHandlers: Readonly<Record<string, (state: ParserState, tag: Tag, part: Part) => void>> = {
@@ -46,6 +48,7 @@ function handleCloseTag(state: ParserState, name: string): void {
   else if (name === 'fld') state.isInField = false
   else if (name === 'p') endParagraph(state)
   else if (name === 'r') endRun(state)
+  else if (/^(?:sp|pic|graphicFrame)$/.test(name)) endShape(state)
   else if (name === 'tr' && state.cells) {
     state.lines.push(`| ${state.cells.join(' | ')} |`)
     state.cells = undefined
@@ -58,12 +61,28 @@ function endRun(state: ParserState): void {
   state.address = ''
 }
 
+/** A shape without text, such as a picture, can be a link. */
+function endShape(state: ParserState): void {
+  if (/^(?:https?|mailto):/i.test(state.address)) state.lines.push(`(${state.address})`)
+  state.address = ''
+}
+
 function endParagraph(state: ParserState): void {
   const line = state.line.trim()
   const last = (state.cells?.length ?? 0) - 1
   if (state.cells && last >= 0) state.cells[last] = [state.cells[last], line].filter(Boolean).join(' ')
   else if (line !== '') state.lines.push(state.isTitle ? `### ${line}` : line)
   state.line = ''
+}
+
+const isShown = ({ isInText, isInField, skipped }: ParserState): boolean => isInText && !isInField && skipped === 0
+
+function handleTag(state: ParserState, tag: Tag, part: Part): void {
+  const isOpen = tag.kind === 'open'
+  if (tag.name === 'Fallback' && !tag.empty) state.skipped += isOpen ? 1 : -1
+  else if (state.skipped > 0) return
+  else if (isOpen) openHandlers[tag.name]?.(state, tag, part)
+  else handleCloseTag(state, tag.name)
 }
 
 /** Returns undefined when the output is full. */
@@ -77,16 +96,16 @@ async function readLines(archive: ZipArchive, part: Part, budget: WorkBudget): P
     isInField: false,
     isTitle: false,
     address: '',
+    skipped: 0,
   }
   for (const token of parseXml(part.xml)) {
     const pause = budget.step()
     if (pause) await pause
     if (token.kind === 'text') {
-      if (!state.isInText || state.isInField) continue
+      if (!isShown(state)) continue
       if (!budget.print(token.text.length)) return undefined
       state.line += token.text
-    } else if (token.kind === 'open') openHandlers[token.name]?.(state, token, part)
-    else handleCloseTag(state, token.name)
+    } else handleTag(state, token, part)
   }
   return state.lines
 }

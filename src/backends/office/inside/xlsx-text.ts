@@ -47,6 +47,8 @@ type SheetCell = {
   readonly style: number
   value: string
   formula: string
+  /** A formula without a stored value. */
+  isUncounted: boolean
 }
 type CellField = 'value' | 'formula'
 
@@ -71,15 +73,28 @@ const fieldsByTag: Readonly<Record<string, CellField>> = { v: 'value', t: 'value
 
 function handleOpenTag(state: XlsxState, { name, attributes, empty }: Tag): void {
   const field = fieldsByTag[name]
-  if (field !== undefined) state.field = empty ? undefined : field
+  if (field !== undefined) openField(state, field, empty)
   else if (name === 'rPh') state.isInReadingAid = !empty
   else if (name === 'c') {
     const column = parseColumn(getAttribute(attributes, 'r'), state.nextColumn)
     state.nextColumn = column + 1
     if (empty) return
     const type = getAttribute(attributes, 't') ?? 'n'
-    state.cell = { column, type, style: Number(getAttribute(attributes, 's') ?? 0), value: '', formula: '' }
+    state.cell = {
+      column,
+      type,
+      style: Number(getAttribute(attributes, 's') ?? 0),
+      value: '',
+      isUncounted: false,
+      formula: '',
+    }
   }
+}
+
+/** A formula whose stored value is an empty text has been counted. The value follows its formula. */
+function openField(state: XlsxState, field: CellField, isEmpty: boolean): void {
+  state.field = isEmpty ? undefined : field
+  if (state.cell) state.cell.isUncounted = field === 'formula' || (state.cell.isUncounted && state.cell.type !== 'str')
 }
 
 function handleCloseTag(state: XlsxState, name: string, workbook: Workbook): void {
@@ -97,7 +112,9 @@ function handleCloseTag(state: XlsxState, name: string, workbook: Workbook): voi
 }
 
 function addText({ cell, field, isInReadingAid }: XlsxState, text: string): void {
-  if (cell && field && !isInReadingAid) cell[field] += text
+  if (!cell || !field || isInReadingAid) return
+  cell[field] += text
+  if (field === 'value') cell.isUncounted = false
 }
 
 type XlsxRows = { readonly rows: readonly string[]; readonly hidden: number; readonly note?: string }
@@ -130,10 +147,10 @@ async function listRows(xml: string, workbook: Workbook, budget: WorkBudget): Pr
 }
 
 function renderCell(
-  { type, style, value, formula }: SheetCell,
+  { type, style, value, isUncounted, formula }: SheetCell,
   { sharedStrings, kinds, isFrom1904 }: Workbook,
 ): string {
-  if (value === '' && formula !== '') return `=${toOneLine(formula)}`
+  if (isUncounted && formula !== '') return `=${toOneLine(formula)}`
   if (type === 's') return toOneLine(sharedStrings[Number(value)] ?? '')
   if (type === 'b') return value === '1' || value === 'true' ? 'TRUE' : 'FALSE'
   if (type === 'd') return value.replace(/T00:00(?::00(?:\.0+)?)?Z?$/, '').replace('T', ' ')

@@ -11,7 +11,8 @@ export type Tag = {
 }
 export type XmlToken = Tag | { readonly kind: 'text'; readonly text: string }
 
-const tokenPattern = /<(\/?)([\w:.-]+)(?![\w:.-])([^<>]*?)(\/?)>|([^<]+)/g
+/** A value between quotes may have `>` in it. */
+const tokenPattern = /<(\/?)([\w:.-]+)(?![\w:.-])((?:[^<>"'/]|"[^"<]*"|'[^'<]*'|\/(?!>))*)(\/?)>|([^<]+)/g
 const entities: Readonly<Record<string, string>> = { lt: '<', gt: '>', amp: '&', quot: '"', apos: "'" }
 
 export function* parseXml(xml: string): Generator<XmlToken> {

@@ -59,7 +59,7 @@ export function openZipArchive(bytes: Uint8Array, budget: WorkBudget): ZipArchiv
     names: [...entries.keys()],
     async readText(name) {
       const entry = entries.get(name)
-      return entry && new TextDecoder().decode(await readEntry(bytes, entry, budget))
+      return entry && decodeXml(await readEntry(bytes, entry, budget))
     },
     async readBytes(name) {
       const entry = entries.get(name)
@@ -103,6 +103,14 @@ function readDirectory(bytes: Uint8Array, view: DataView, start: number, count: 
     offset += 46 + length + view.getUint16(offset + 30, true) + view.getUint16(offset + 32, true)
   }
   return entries
+}
+
+/** A part is UTF-8, or UTF-16 with its mark at the beginning. */
+function decodeXml(bytes: Uint8Array): string {
+  const [first, second] = bytes
+  const isLittle = first === 0xff && second === 0xfe
+  const isBig = first === 0xfe && second === 0xff
+  return new TextDecoder(isLittle ? 'utf-16le' : isBig ? 'utf-16be' : 'utf-8').decode(bytes)
 }
 
 /** Days and times of DOS, in steps of two seconds. */

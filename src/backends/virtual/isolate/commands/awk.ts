@@ -117,14 +117,21 @@ else if(c=="Z")o=o "UTC";else if(c=="z")o=o "+0000";else if(c=="n")o=o "\n";else
 return o}
 `
 
+/** `length` without brackets, apart from strings and expressions. just-bash reads it as a name behind a comma. */
+const bareLength =
+  /"(?:[^"\\\n]|\\.){0,2000}"|(?<=(?:^|[(,~!&|{};\n])\s{0,9})\/(?:[^/\\\n]|\\.){1,2000}\/|(?<![\w$.])length(?![\w]|\s{0,9}\()/g
+const withLength = (program: string): string =>
+  program.replace(bareLength, (whole) => (whole === 'length' ? 'length($0)' : whole))
+
 /** Prepares a program and the operands behind it for just-bash. */
-function complete(program: string, operands: readonly string[]) {
-  const callsStrftime = /\bstrftime\s*\(/.test(program)
-  const renamed = callsStrftime ? program.replace(/\bstrftime\s*\(/g, '__strftime(') + strftime : program
-  const isText = operands.every((operand) => !assignment.test(operand))
+function complete(given: string, operands: readonly string[]) {
+  const callsStrftime = /\bstrftime\s*\(/.test(given)
+  const renamed = callsStrftime ? given.replace(/\bstrftime\s*\(/g, '__strftime(') + strftime : given
+  const program = withLength(renamed)
+  const files = operands.filter((operand) => !assignment.test(operand))
   return {
-    program: isText ? renamed : renderAssignments(operands) + renamed,
-    operands: operands.filter((operand) => !assignment.test(operand)),
+    program: files.length === operands.length ? program : renderAssignments(operands) + program,
+    operands: files.join() === '-' ? [] : files,
   }
 }
 

@@ -61,7 +61,15 @@ const zeroOption = /^-[a-zA-Z]*z[a-zA-Z]*$/
 /** Sorting more would block other sessions for seconds. */
 const maxSortedLines = 250_000
 
-const sort = command('sort', async (args, context) => {
+/** just-bash compares numbers with exponents too, but not by this letter. */
+const generalOption = /^-(?:[bcdfimnrsuMVhR]*g[bcdfimnrsuMVhR]*|k[\d.,]{1,20}[a-z]*g[a-z]*)$/
+const withNumeric = (arg: string): string => {
+  if (arg === '--general-numeric-sort') return '-n'
+  return generalOption.test(arg) ? arg.replace('g', 'n') : arg
+}
+
+const sort = command('sort', async (given, context) => {
+  const args = given.map(withNumeric)
   if (await isLongerThan(maxSortedLines, parse(args, 'ktoST').rest, context))
     return errorResult('sort', `more than ${maxSortedLines} lines`, 2)
   if (!args.some((arg) => zeroOption.test(arg) || arg === '--zero-terminated') || !context.exec)

@@ -5,8 +5,9 @@ import { parseHTML } from 'linkedom/worker'
 import { decodeText } from '../../decode-text.ts'
 import type { PageRequest, PageText } from '../protocol.ts'
 import { Parser } from 'htmlparser2'
+import { omitHidden, unwrapContent } from './page-content.ts'
 import { unfoldMarkup } from './unfold-markup.ts'
-import { htmlToMarkdown, type MdreamOptions, type TextNode, type TransformPlugin } from '@mdream/js'
+import { htmlToMarkdown, type TextNode, type TransformPlugin } from '@mdream/js'
 
 /** Beyond these, looking for the article takes seconds or minutes. A page of Wikipedia with 1 MB has half as many elements. */
 const bounds: HtmlSize = {
@@ -27,7 +28,8 @@ const maxMarkdownChars = 2_000_000
 const maxTitleChars = 500
 
 export async function readPage(stream: ReadableStream<Uint8Array>, { url, charset }: PageRequest): Promise<PageText> {
-  const html = unfoldMarkup(decodeText(new Uint8Array(await new Response(stream).arrayBuffer()), charset))
+  const text = decodeText(new Uint8Array(await new Response(stream).arrayBuffer()), charset)
+  const html = unfoldMarkup(unwrapContent(text))
   const head = html.slice(0, 100_000)
   const base = resolve(attribute(head, baseTag), url) ?? url
   const size = measureHtml(html, maxMarkdownDepth)
@@ -186,11 +188,6 @@ function measureHtml(html: string, maxDepth: number): HtmlSize {
   return { elements, depth: deepest, nesting, attributes, attributesOfOne, fragments }
 }
 
-/** Elements without any text for people. */
-const withoutText = ['head', 'title', 'script', 'style', 'noscript', 'template', 'svg', 'canvas', 'iframe']
-/** Elements that are no content of a page. */
-const aside = ['nav', 'footer', 'aside', 'form', 'dialog', 'button', 'select', '[hidden]', '[aria-hidden]']
-
 /** The other ways of cleaning take quadratic time on hostile text. */
 const clean = { blankLines: true, emptyImages: true }
 const emptyLink = /(?<!!)\[\s{0,9}\]\([^()\s]{0,2000}\)/g
@@ -208,16 +205,14 @@ const renderArticle = (html: string, base: string): string | undefined => render
  * Returns undefined when it is nested too much.
  */
 function renderPage(html: string, base: string): string | undefined {
-  const markdown = render(html, base, { filter: { exclude: [...withoutText, ...aside] } })
-  return markdown === '' ? render(html, base, { filter: { exclude: withoutText } }) : markdown
+  const markdown = render(html, base, omitHidden({ hasAside: false }))
+  return markdown === '' ? render(html, base, omitHidden({ hasAside: true })) : markdown
 }
 
-function render(html: string, base: string, plugins?: MdreamOptions['plugins']): string | undefined {
-  const hooks = [boundNesting(), rowsWithoutTables, absoluteAddresses(base)]
+function render(html: string, base: string, omission?: TransformPlugin): string | undefined {
+  const hooks = [boundNesting(), ...(omission ? [omission] : []), rowsWithoutTables, absoluteAddresses(base)]
   try {
-    return htmlToMarkdown(html, { clean, hooks, ...(plugins && { plugins }) })
-      .replace(emptyLink, '')
-      .trim()
+    return htmlToMarkdown(html, { clean, hooks }).replace(emptyLink, '').trim()
   } catch (error) {
     if (error instanceof NestedTooMuch) return undefined
     throw error
