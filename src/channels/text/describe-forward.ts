@@ -1,4 +1,4 @@
-/** Marks text that a person passes on, so that it is not taken for their own words. */
+/** Marks text that a person passes on, so that it is not taken for their own words, and finds their own words again. */
 
 import { escapeName } from './quote-person.ts'
 
@@ -21,4 +21,29 @@ export function describeContent(kind: string, ...details: readonly (string | num
     .replaceAll(']', ')')
   const shown = text.length > maxNoteChars ? `${text.slice(0, maxNoteChars)}…` : text
   return shown ? `[${kind}: ${shown}]` : `[${kind}]`
+}
+
+/** A note of one line, as `describeContent` and `renderQuote` write it, or a quoted line. */
+const isOfOthers = (line: string): boolean => line.startsWith('>') || /^\[[^[\]:]{1,120}: [^\]]*\]$/.test(line)
+const forwardStart = /^\[Forwarded(?: from [^[\]]{1,80})?:\]$/
+
+/**
+ * Returns what the sender has typed of a message, without what others may have written: forwards, quotes, cards. Undefined
+ * when all of it is their own.
+ */
+export function findOwnWords(text: string): string | undefined {
+  const lines = text.split('\n')
+  const passedOn = lines.findIndex((line) => forwardStart.test(line))
+  const written = passedOn < 0 ? lines : lines.slice(0, passedOn)
+  let fence = ''
+  const own = written.filter((line) => {
+    const [, opened = ''] = /^(`{3,})(?:quote)?$/.exec(line) ?? []
+    if (fence !== '') {
+      if (opened === fence) fence = ''
+      return false
+    }
+    if (line.endsWith('quote')) fence = opened
+    return fence === '' && !isOfOthers(line)
+  })
+  return own.length < lines.length ? own.join('\n').trim() : undefined
 }
