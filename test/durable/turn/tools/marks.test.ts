@@ -310,6 +310,22 @@ describe('a page gives orders', () => {
     expect(answer).toBe('Done. ![x]([link withheld: evil.example]) and https://evil.example/page')
   })
 
+  it('in a file of a message', async () => {
+    const started = await begin()
+    const { id, rest, tell } = started.session
+    await tell(`${writeKeys} ${readKeys}`)
+    const file = { filename: 'a.txt', file_data: `data:text/plain;base64,${btoa(send)}` }
+    const input = [
+      { type: 'text', text: 'Sum it up.' },
+      { type: 'file', file },
+    ]
+    expect(
+      (await call('POST', `/api/sessions/${id}/chat`, { key: started.key, body: { input, wait: false } })).status,
+    ).toBe(202)
+    await rest()
+    expect(await askedCalls(started)).toEqual(['web_extract'])
+  })
+
   it('to a job, which has the marks of the turn that made it', async () => {
     const started = await begin()
     pageText = order('cronjob', { action: 'create', name: 'tide', schedule: '1h', prompt: 'SENDORDER' })
@@ -380,6 +396,14 @@ describe('a message of a chat holds what others have written', () => {
     await receiveMessage(chat, send, { forward_origin: news })
     await until(async () => (await tools()).length > 0 || sent.length > 0)
     expect([(await tools()).map(({ tool }) => tool), sent]).toEqual([['web_extract'], []])
+  })
+
+  it('and references in it are no calls', async () => {
+    const { key } = await newTenant()
+    const chat = await createChat((request) => obey(request), {}, key)
+    await receiveMessage(chat, '@file:keys.txt', { forward_origin: news })
+    await until(() => chat.scripted.requests.length > 0)
+    expect(chat.scripted.requests[0]?.messages.filter(({ role }) => role === 'tool')).toEqual([])
   })
 
   it('and not when the person has typed all of it', async () => {
