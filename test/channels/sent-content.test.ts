@@ -688,6 +688,7 @@ const platforms: Readonly<Record<string, readonly [Deliver, readonly Row[]]>> = 
     zulipDirect,
     [
       ['a quote', { content: `${zulipQuote('old')}\nso?` }, { text: 'so?', quote: { text: 'old' } }],
+      ['a later quote', { content: 'so?\n```quote\nold\n```' }, { text: 'so?\n> old' }],
       [
         'a forward',
         { content: zulipQuote('old [a.txt](/user_uploads/2/ab/a.txt)') },
@@ -838,6 +839,7 @@ const typedBeside: Readonly<Record<string, string>> = {
   'instagram, an answer to a story': 'wow',
   'teams, a forward with a comment': 'see this',
   'google_chat, a forward': 'look',
+  'zulip, a later quote': 'so?',
 }
 /** A message of a person that has nothing of others. Of alerts the sender is a program. */
 const isTypedAlone =

@@ -24,26 +24,14 @@ export function describeContent(kind: string, ...details: readonly (string | num
 }
 
 /** A note of one line, as `describeContent` and `renderQuote` write it, or a quoted line. */
-const isOfOthers = (line: string): boolean => line.startsWith('>') || /^\[[^[\]:]{1,120}: [^\]]*\]$/.test(line)
-const forwardStart = /^\[Forwarded(?: from [^[\]]{1,80})?:\]$/
+const noteOrQuote = /^(?:>.*|\[[^[\]:\n]{1,120}: [^\]\n]*\])$\n?/gm
+const forwardStart = /^\[Forwarded(?: from [^[\]\n]{1,80})?:\]$/m
 
 /**
  * Returns what the sender has typed of a message, without what others may have written: forwards, quotes, cards. Undefined
  * when all of it is their own.
  */
 export function findOwnWords(text: string): string | undefined {
-  const lines = text.split('\n')
-  const passedOn = lines.findIndex((line) => forwardStart.test(line))
-  const written = passedOn < 0 ? lines : lines.slice(0, passedOn)
-  let fence = ''
-  const own = written.filter((line) => {
-    const [, opened = ''] = /^(`{3,})(?:quote)?$/.exec(line) ?? []
-    if (fence !== '') {
-      if (opened === fence) fence = ''
-      return false
-    }
-    if (line.endsWith('quote')) fence = opened
-    return fence === '' && !isOfOthers(line)
-  })
-  return own.length < lines.length ? own.join('\n').trim() : undefined
+  const own = text.split(forwardStart, 1).join('').replace(noteOrQuote, '')
+  return own === text ? undefined : own.trim()
 }
