@@ -1,9 +1,7 @@
 /** Writes the files of messages into the workspace, and names them in the messages. */
 
-import { allMarks, joinMarks } from '#agent/core/marks.ts'
-import type { ImagePart, Message, TextPart, UnreadFile, UserMessage } from '#agent/core/message.ts'
+import type { ImagePart, Message, TextPart, UnreadFile } from '#agent/core/message.ts'
 import type { RequestedOptions } from '#agent/core/turn-options.ts'
-import { typedIn } from '#agent/untrusted/typed-text.ts'
 import type { Session } from '../session.ts'
 
 /** The path is the same for a repeat of the request. */
@@ -38,7 +36,7 @@ export async function readFiles<M extends Message>(
   blobs: R2Bucket | undefined,
 ): Promise<readonly M[]> {
   if (!messages.some(hasUnread)) return messages
-  const { FileContents } = await import('./file-contents.ts')
+  const { FileContents, markFiles } = await import('./file-contents.ts')
   const contents = new FileContents(session, blobs)
   const read: M[] = []
   let n = 0
@@ -47,27 +45,17 @@ export async function readFiles<M extends Message>(
       read.push(message)
       continue
     }
-    const foreign = message.content.filter(isUnread).filter(isOfOthers)
     const names: TextPart[] = []
     const found: (TextPart | ImagePart)[] = []
     for (const part of message.content.filter(isUnread)) {
       const path = pathOfFile(runId, part.unread, n++)
-      const { backend, fileMarks } = session.toolRuntime
-      if (isOfOthers(part)) fileMarks.set(backend.resolve(path), allMarks)
       const { mediaType, parts, pdf } = await contents.read(path, part.unread)
       const sent = await contents.keep(part, pdf)
       names.push({ type: 'text', text: `\n[Attached file: ${path} (${mediaType})]`, ...(sent && { sent }) })
       found.push(...parts.map((one) => ({ ...one, sent: 'contents' as const })))
     }
     const words = message.content.filter((part) => !isUnread(part))
-    const own = message.role === 'user' && foreign.length > 0 && markAsSent({ ...message, content: words })
-    read.push({ ...message, ...own, content: [...words, ...names, ...found] })
+    read.push({ ...message, ...markFiles(message), content: [...words, ...names, ...found] })
   }
   return read.toReversed()
 }
-
-/** Somebody else may have written a file, but not what the sender says. */
-const isOfOthers = ({ unread }: UnreadPart): boolean => !unread.mediaType.startsWith('audio/')
-
-/** `words`: the message without its files. */
-const markAsSent = (words: UserMessage) => ({ marks: joinMarks(words.marks, allMarks), typed: typedIn(words) })
