@@ -17,6 +17,8 @@ import { parseMessaging } from '#channels/meta/parse-messaging.ts'
 import { nextcloudTalk } from '#channels/nextcloud-talk/nextcloud-talk.ts'
 import { computeHmac, concatBytes } from '#channels/hmac.ts'
 import { rocketchat } from '#channels/rocketchat/rocketchat.ts'
+import { findOwnWords } from '#channels/text/describe-forward.ts'
+import { renderQuote } from '#channels/text/render-quote.ts'
 import { signal } from '#channels/signal/signal.ts'
 import { parseCallback } from '#channels/slack/parse-event.ts'
 import { twilioWhatsapp } from '#channels/sms/twilio-whatsapp.ts'
@@ -686,6 +688,7 @@ const platforms: Readonly<Record<string, readonly [Deliver, readonly Row[]]>> = 
     zulipDirect,
     [
       ['a quote', { content: `${zulipQuote('old')}\nso?` }, { text: 'so?', quote: { text: 'old' } }],
+      ['a later quote', { content: 'so?\n```quote\nold\n```' }, { text: 'so?\n> old' }],
       [
         'a forward',
         { content: zulipQuote('old [a.txt](/user_uploads/2/ab/a.txt)') },
@@ -820,6 +823,38 @@ describe.each(Object.entries(platforms))('%s', (_platform, [deliver, rows]) => {
   it.each(rows)('delivers %s', async (_name, content, expected) => {
     expect(shown(await deliver(content), expected)).toMatchObject(expected)
   })
+})
+
+/** Beside what others may have written. Of all other rows nothing was typed. */
+const typedBeside: Readonly<Record<string, string>> = {
+  'telegram, a reply to a message of another chat': 'and this?',
+  'telegram, a reply to a hidden message of another chat': 'so?',
+  'telegram, a reply to a poll': 'b',
+  'telegram, a reply to a sticker': '?',
+  'telegram, a reply to a story': 'nice',
+  'discord, a forward': 'look',
+  'discord, a reply to a sticker': '?',
+  'discord, a reply to an alert': '?',
+  'messenger, an answer to a story': 'wow',
+  'instagram, an answer to a story': 'wow',
+  'teams, a forward with a comment': 'see this',
+  'google_chat, a forward': 'look',
+  'zulip, a later quote': 'so?',
+}
+/** A message of a person that has nothing of others. Of alerts the sender is a program. */
+const isTypedAlone =
+  /, (?:an address behind words|a file with a text|a message that the bot may not read|an alert)$|^(?:line, a quote|zulip, a poll)$/
+
+it('finds what people have typed beside what they pass on', async () => {
+  for (const [platform, [deliver, rows]] of Object.entries(platforms))
+    for (const [name, content] of rows) {
+      const event = await deliver(content)
+      const row = `${platform}, ${name}`
+      // A note without details has nothing of others.
+      if (event?.kind !== 'message' || isTypedAlone.test(row) || /^(?:\[[^:]*\])?$/.test(event.text)) continue
+      const own = findOwnWords(event.quote ? renderQuote(event.quote, event.text) : event.text)
+      expect([row, own]).toEqual([row, typedBeside[row] ?? (/, a quote/.test(row) ? 'so?' : '')])
+    }
 })
 
 /** The event in the form of what is expected of it. */

@@ -140,6 +140,7 @@ describe('a turn', () => {
     ['searches after turns with files', [secret, nextTurn, ['web_search', { query: 'b' }]]],
     ['searches after turns with research', [page, nextTurn, ['web_search', { query: 'b' }]]],
     ['notes after research', [page, secret, ['todo', {}]]],
+    ['asked another session', [secret, ['sessions_send', {}], ['web_search', { query: 'b' }]]],
   ]
   it.each(harmless)('that %s never waits', async (_name, steps) => {
     const files = { '/tmp/results/web-abc1.md': 'f', '/tmp/results/browser-call_1-abc1.txt': 'f' }

@@ -6,6 +6,7 @@ import { endPersonWait } from '#agent/core/person-wait.ts'
 import type { InboxMessage, View } from '#agent/core/ports.ts'
 import type { Step } from '#agent/core/step.ts'
 import { type Commit, endTurn, mapCalls, modelCallUse, countUse, type Turn } from '#agent/core/turn.ts'
+import { typedIn } from '#agent/untrusted/typed-text.ts'
 import { onEnter } from './policies.ts'
 
 export function enter(before: Turn, step: Exclude<Step, { do: 'rest' }>, view: View): Commit {
@@ -67,6 +68,9 @@ export const joinMessages = (messages: readonly InboxMessage[]): UserMessage => 
   ),
   ...(messages.some(({ message }) => message.marks) && {
     marks: joinMarks(...messages.map(({ message }) => message.marks)),
-    ...((messages[0]?.message.startsTyped || !messages[0]?.message.marks) && { startsTyped: true as const }),
+    typed: messages
+      .map(({ message }) => typedIn(message))
+      .filter(Boolean)
+      .join('\n\n'),
   }),
 })

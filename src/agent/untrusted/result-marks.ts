@@ -42,6 +42,8 @@ const rules: Readonly<Record<string, MarkRule>> = {
   video_generate: nothing,
   text_to_speech: nothing,
   checkpoint: nothing,
+  // The answer comes later, with marks of its own.
+  sessions_send: nothing,
   // Counts of files. The files themselves get all marks.
   restore: nothing,
   delegate_task: reported,

@@ -15,7 +15,8 @@ export const typedBy = (messages: readonly Message[]): string =>
   messages.map(typedIn).filter(Boolean).join('\n').slice(-maxTypedChars)
 
 export function typedIn(message: Message): string {
-  if (message.role === 'tool') return message.name === 'clarify' ? answerIn(textIn(message)) : ''
+  if (message.role === 'tool')
+    return message.name === 'clarify' && !message.marks?.isForeign ? answerIn(textIn(message)) : ''
   return message.role === 'user' ? (message.typed ?? typedInOwn(message)) : ''
 }
 

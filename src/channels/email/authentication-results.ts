@@ -23,7 +23,7 @@ export function parseAuthenticationResults(value: string): AuthenticationResults
   if (!tokens) return undefined
   const [head = [], ...parts] = splitAtSemicolons(tokens)
   const [service, version] = head
-  if (!service || head.length > 2 || (version !== undefined && !/^\d+$/.test(version.text))) return undefined
+  if (!service || head.length > 2 || (version !== undefined && version.text !== '1')) return undefined
   // `none` says that nothing was checked.
   const results = parts.filter((part) => !(part.length === 1 && isWord(part[0], 'none'))).map(parseResult)
   return results.every((result) => result !== undefined) ? { service: service.text.toLowerCase(), results } : undefined

@@ -1,6 +1,7 @@
 /** Reads the text that a person wrote in a mail, without the quoted rest, and renders answers. */
 
 import type { MessageChunk } from '#agent/core/delivery.ts'
+import { describeForward } from '../text/describe-forward.ts'
 import { parseMarkdown } from '../text/parse-markdown.ts'
 import { writeLinkAddresses } from '../text/plain-links.ts'
 import { splitText } from '../text/split-text.ts'
@@ -35,14 +36,25 @@ const maxHeaderLines = 7
 
 /**
  * Removes the quoted mail below an answer, and the signature. A mail that is only a quote stays as it is, and so does the
- * mail that somebody passes on (`isAnswer` is false), and a quote between whose lines the person has written.
+ * mail that somebody passes on (`isAnswer` is false), marked as such, and a quote between whose lines the person has
+ * written.
  */
 export function stripQuotedReply(text: string, isAnswer = true): string {
   const lines = text.replaceAll('\r\n', '\n').split('\n')
   const isCut = (n: number) => isAnswer && isQuoteStart(lines, n) && !isAnsweredBetween(lines, n)
   const end = lines.findIndex((line, n) => isCut(n) || isSignature(lines, n, line))
   const kept = (end < 0 ? lines : lines.slice(0, end)).join('\n').trim()
-  return kept || text.trim()
+  return markPassedOn(kept || text.trim(), false)
+}
+
+/** `isForward`: the mail says so. Then all of it is of others where nothing shows where their words begin. */
+export function markPassedOn(text: string, isForward: boolean): string {
+  const lines = text.split('\n')
+  const known = lines.findIndex((_, n) => isQuoteStart(lines, n) && !isAnsweredBetween(lines, n))
+  const quoted = lines.findIndex((line) => line.startsWith('>'))
+  const start = known < 0 && isForward ? Math.max(0, quoted) : known
+  if (start < 0 || !text || /^\[Forwarded:\]$/m.test(text)) return text
+  return [...lines.slice(0, start), describeForward(lines.slice(start).join('\n'))].join('\n')
 }
 
 /** A signature ends a mail. Below the signature of a person who passes a mail on, that mail follows. */
@@ -127,12 +139,13 @@ const maxTagChars = 4_000
 /** The readable text of a mail that has no plain part. Without the quoted mail, if it is an answer below none of it. */
 export function textOfHtml(html: string, isAnswer = false): string {
   const own = renderHtml(html, isAnswer ? 'own' : 'whole')
-  if (own.isAnsweredBetween) return renderHtml(html, 'marked').text
-  return own.text || renderHtml(html, 'whole').text
+  if (own.isAnsweredBetween) return renderHtml(html, 'whole').text
+  const whole = own.text ? '' : renderHtml(html, 'whole').text
+  return whole && isAnswer ? describeForward(whole) : own.text || whole
 }
 
-/** `own`: without quotes and signatures. `marked`: quotes have a sign in front of their lines, as in plain mails. */
-type HtmlMode = 'own' | 'marked' | 'whole'
+/** `own`: without quotes and signatures. Others have a sign in front of their lines, as in plain mails. */
+type HtmlMode = 'own' | 'whole'
 
 type HtmlState = {
   out: string
@@ -168,7 +181,7 @@ function renderHtml(html: string, mode: HtmlMode) {
     }
     if (state.hidden) skipTag(state, state.hidden, tag)
     else if (startsHidden(tag, source, mode)) hide(state, tag, source)
-    else addTag(state, tag, source, mode)
+    else addTag(state, tag, source)
   }
   addText(state, html.slice(at))
   return {
@@ -213,9 +226,9 @@ function skipTag(state: HtmlState, hidden: NonNullable<HtmlState['hidden']>, { n
   if (hidden.depth === 0) state.hidden = undefined
 }
 
-function addTag(state: HtmlState, tag: HtmlTag, source: string, mode: HtmlMode): void {
+function addTag(state: HtmlState, tag: HtmlTag, source: string): void {
   const { name, isEnd } = tag
-  if (mode === 'marked' && name === 'blockquote') return markQuote(state, isEnd, source)
+  if (name === 'blockquote') return markQuote(state, isEnd)
   if (name === 'a' && !isEnd) state.links.push({ address: addressOf(source), start: state.out.length })
   else if (name === 'a') addAddress(state)
   else if (cellTags.test(name) && isEnd) state.out += '\t'
@@ -223,12 +236,12 @@ function addTag(state: HtmlState, tag: HtmlTag, source: string, mode: HtmlMode):
 }
 
 /** Writes a sign before the lines of the outermost quote, which has those in it. */
-function markQuote(state: HtmlState, isEnd: boolean, source: string): void {
+function markQuote(state: HtmlState, isEnd: boolean): void {
   const { quotes } = state
   state.out += '\n'
   if (!isEnd) {
     const isInner = quotes.some((start) => start !== undefined)
-    quotes.push(isInner || !quoteMark.test(source) ? undefined : state.out.length)
+    quotes.push(isInner ? undefined : state.out.length)
     return
   }
   const start = quotes.pop()

@@ -4,7 +4,8 @@ import PostalMime, { addressParser, type Attachment, type Email } from 'postal-m
 import type { CarriedFile, InboundEvent } from '../channel.ts'
 import { provesSender } from './authentication-results.ts'
 import { isTnef, parseTnef } from './parse-tnef.ts'
-import { stripQuotedReply, textOfHtml } from './email-text.ts'
+import { markPassedOn, stripQuotedReply, textOfHtml } from './email-text.ts'
+import { describeContent } from '../text/describe-forward.ts'
 import { sha256Hex } from '#durable/platform/hash.ts'
 import { mediaTypeOf } from '#agent/core/media/media-type.ts'
 import { mediaKindOf, type MediaReference } from '#agent/core/media/media-reference.ts'
@@ -110,8 +111,11 @@ async function parseThread(mail: Email, raw: Uint8Array) {
 }
 
 /** The subject of the first mail is part of the message, unless the message is a command. */
-const withSubject = (text: string, subject: string): string =>
-  subject && !text.startsWith('/') ? `Subject: ${subject}\n\n${text}`.trim() : text
+function withSubject(text: string, subject: string): string {
+  if (!subject || text.startsWith('/')) return text
+  const isOfOthers = forwardSubject.test(subject) || answerSubject.test(subject)
+  return `${isOfOthers ? describeContent('Subject', subject) : `Subject: ${subject}`}\n\n${text}`.trim()
+}
 
 /** Languages have their own words for a mail that is passed on; the last ones are Japanese, Chinese and Korean. */
 const forwardSubject =
@@ -125,8 +129,11 @@ const answerSubject =
 const isAnswer = ({ inReplyTo, references, subject = '' }: Email): boolean =>
   Boolean(inReplyTo || references || answerSubject.test(subject)) && !forwardSubject.test(subject)
 
-const textOf = (mail: Email): string =>
-  stripQuotedReply(mail.text?.trim() || textOfHtml(mail.html ?? '', isAnswer(mail)), isAnswer(mail))
+function textOf(mail: Email): string {
+  const text = stripQuotedReply(mail.text?.trim() || textOfHtml(mail.html ?? '', isAnswer(mail)), isAnswer(mail))
+  const hasMail = mail.attachments.some(({ mimeType }) => mimeType === 'message/rfc822')
+  return markPassedOn(text, forwardSubject.test(mail.subject ?? '') && !hasMail)
+}
 
 const headerOf = (mail: Email, name: string): string =>
   mail.headers.find(({ key }) => key === name)?.value.toLowerCase() ?? ''

@@ -1,4 +1,4 @@
-/** Marks text that a person passes on, so that it is not taken for their own words. */
+/** Marks text that a person passes on, so that it is not taken for their own words, and finds their own words again. */
 
 import { escapeName } from './quote-person.ts'
 
@@ -21,4 +21,17 @@ export function describeContent(kind: string, ...details: readonly (string | num
     .replaceAll(']', ')')
   const shown = text.length > maxNoteChars ? `${text.slice(0, maxNoteChars)}…` : text
   return shown ? `[${kind}: ${shown}]` : `[${kind}]`
+}
+
+/** A note of one line, as `describeContent` and `renderQuote` write it, or a quoted line. */
+const noteOrQuote = /^(?:>.*|\[[^[\]:\n]{1,120}: [^\]\n]*\])$\n?/gm
+const forwardStart = /^\[Forwarded(?: from [^[\]\n]{1,80})?:\]$/m
+
+/**
+ * Returns what the sender has typed of a message, without what others may have written: forwards, quotes, cards. Undefined
+ * when all of it is their own.
+ */
+export function findOwnWords(text: string): string | undefined {
+  const own = text.split(forwardStart, 1).join('').replace(noteOrQuote, '')
+  return own === text ? undefined : own.trim()
 }

@@ -192,10 +192,24 @@ function parseQuote(content: string) {
     /^@_\*\*([^*|\n]{1,100})(?:\|(\d{1,15}))?\*\* \[[^\]\n]{1,40}\]\(([^)\n]{1,500})\):\s*\n(`{3,10})quote\n(.{0,9000}?)\n\4\s*/s.exec(
       content,
     ) ?? []
-  if (!whole) return { text: content }
+  if (!whole) return { text: signQuotes(content) }
   const messageId = /near\/(\d{1,20})/.exec(link)?.[1] ?? ''
   const quote = { messageId, sender: { id: sender ?? name, name }, text: quoted }
-  return { text: content.slice(whole.length), quote }
+  return { text: signQuotes(content.slice(whole.length)), quote }
+}
+
+/** Writes further quotes with a sign in front of their lines, as other platforms have them. */
+function signQuotes(text: string): string {
+  let fence = ''
+  const lines = text.split('\n').flatMap((line) => {
+    const isEnd = fence !== '' && line.trim() === fence
+    const [, opened] = fence === '' ? (/^(`{3,10})quote\s{0,9}$/.exec(line) ?? []) : []
+    if (isEnd) fence = ''
+    else if (opened !== undefined) fence = opened
+    else return fence === '' ? line : `> ${line}`
+    return []
+  })
+  return lines.join('\n')
 }
 
 function parseUploads(text: string): { readonly media: readonly MediaReference[]; readonly words: string } {

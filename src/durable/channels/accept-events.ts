@@ -181,6 +181,7 @@ async function submitMessage(
     commands: listCommands(connection, person),
     tenant,
     ...(media.length > 0 && { media }),
+    ...(event.sender.isBot && { isOfBot: true as const }),
     ...companyOf(event),
     ...(!connection.channel.capabilities.buttons && { isNumbered: true }),
     ...(event.kind === 'edit' && { edits: event.messageId }),

@@ -2,6 +2,7 @@
 
 import { continueCall, narrowByContributors, narrowTurn, settlePendingCall } from '#agent/loop/turn-changes.ts'
 import type { Authority, ContributedRights } from '#agent/core/permission/authority.ts'
+import type { Marks } from '#agent/core/marks.ts'
 import type { ToolMessage } from '#agent/core/message.ts'
 import {
   type ApprovalRequest,
@@ -129,10 +130,10 @@ export function continueDueCalls(session: TurnSession, now: number): void {
 }
 
 /** Creates the result of a question of the model. */
-export function createAnswer(item: Question, answer: string): ToolMessage {
+export function createAnswer(item: Question, answer: string, marks?: Marks): ToolMessage {
   const result = { question: item.question, choices_offered: item.choices, user_response: answer }
   const content = [{ type: 'text' as const, text: JSON.stringify(result) }]
-  return { role: 'tool', callId: item.call_id, name: 'clarify', content, failed: false }
+  return { role: 'tool', callId: item.call_id, name: 'clarify', content, failed: false, ...(marks && { marks }) }
 }
 
 export type SessionStatus = 'idle' | 'running' | 'waiting'

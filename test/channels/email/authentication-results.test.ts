@@ -51,6 +51,7 @@ describe('a proof', () => {
     ['as a property', `${service}; spf=fail dmarc=pass header.from=corp.test`],
     ['with two domains', `${service}; dmarc=pass header.from=corp.test header.from=evil.test`],
     ['without anything checked', `${service}; none`],
+    ['with another version', `${service} 2; dmarc=pass header.from=corp.test`],
     ['with nothing', ''],
   ])('does not hold %s', (_name, header) => expect(provesSender([header], boss)).toBe(false))
 

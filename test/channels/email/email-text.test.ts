@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { stripQuotedReply, textOfHtml } from '#channels/email/email-text.ts'
 import { parseMail } from '#channels/email/parse-mail.ts'
+import { findOwnWords } from '#channels/text/describe-forward.ts'
 
 const mail = async (body: string, headers: readonly string[] = [], type = 'text/plain') => {
   const raw = [
@@ -38,6 +39,8 @@ describe('a mail that is passed on', () => {
     const text = await mail(body, headers)
     expect(text).toContain('Please book this.')
     expect(text).toContain('Amount due: 42 EUR.')
+    // The rest was not typed by who passes it on.
+    expect(findOwnWords(text ?? '')?.replace(/^Subject: Invoice\n\n|\n\n-- \nAl$/g, '')).toBe('Please book this.')
   })
 
   it('loses the signature of a mail that passes nothing on', async () => {
@@ -181,9 +184,11 @@ describe('the quoted mail below an answer', () => {
       '<div>See.</div><div class="gmail_quote">---------- Forwarded message ---------<br><div>OLD TEXT</div></div>'
     expect(await mail(html, ['Subject: Fwd: x'], 'text/html')).toContain('OLD TEXT')
     expect(await mail('<p>He says:</p><blockquote>to be</blockquote><p>Right?</p>', answers, 'text/html')).toBe(
-      'He says:\nto be\nRight?',
+      'He says:\n\n> to be\nRight?',
     )
-    expect(await mail('<blockquote type="cite">all is quoted</blockquote>', answers, 'text/html')).toBe('all is quoted')
+    expect(await mail('<blockquote type="cite">all is quoted</blockquote>', answers, 'text/html')).toBe(
+      '[Forwarded:]\n> all is quoted',
+    )
   })
 })
 

@@ -27,6 +27,7 @@ const risks: Readonly<Record<string, Risk>> = {
   mcp__chat__post: 'net',
   image_generate: 'spend',
   send_message: 'send',
+  sessions_send: 'none',
   read_file: 'read',
   search_files: 'read',
   write_file: 'write',

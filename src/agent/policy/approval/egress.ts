@@ -54,6 +54,8 @@ function leaves(
 ): boolean {
   if (server?.reach === 'own') return false
   if (leavingRisks.has(risk) || /^(?:mcp|browser|web)_/.test(tool)) return true
+  // The other session may answer in a chat.
+  if (tool === 'sessions_send') return true
   if (tool === 'cronjob') return /^(?:create|update)$/.test(readText(input, 'action'))
   if (tool === 'vision_analyze') return isWebAddress(imageOf(input))
   if (!isOnline) return false

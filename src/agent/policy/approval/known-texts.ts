@@ -3,7 +3,7 @@
  * neither does an address that stands somewhere word for word.
  */
 
-import { isPublic } from '#agent/core/marks.ts'
+import { isPublic, type Marks, noMarks } from '#agent/core/marks.ts'
 import { type Message, textIn } from '#agent/core/message.ts'
 import { marksOfMessage } from '#agent/untrusted/result-marks.ts'
 import { typedIn } from '#agent/untrusted/typed-text.ts'
@@ -33,7 +33,7 @@ export function collectTexts(messages: readonly Message[]): KnownTexts {
   const typed = messages.map(typedIn).filter(Boolean).join('\n')
   const [shown, own] = [isPublic, isOwn].map((isWanted) =>
     messages
-      .filter((message) => isRead(message) && isWanted(marksOfMessage(message)))
+      .filter((message) => isWanted(marksOfRead(message)))
       .map((message) => textIn(message).slice(0, maxTextChars))
       .join('\n'),
   ) as [string, string]
@@ -58,9 +58,16 @@ const joinResults = (messages: readonly Message[]): string =>
     .map((message) => textIn(message).slice(0, maxTextChars))
     .join('\n')
 
-/** Results, and what another model has written for this one. */
-const isRead = (message: Message): boolean =>
-  message.role === 'tool' || (message.role === 'user' && (message.source === 'subagent' || message.source === 'job'))
+/**
+ * Of results, of what another model has written for this one, and of messages with words of others. What goes along with a
+ * message is not in its text. None: the text is not read, but typed or written here.
+ */
+function marksOfRead(message: Message): Marks {
+  if (message.role === 'tool') return marksOfMessage(message)
+  if (message.role !== 'user') return noMarks
+  if (message.source === 'subagent' || message.source === 'job') return marksOfMessage(message)
+  return message.marks?.isForeign ? message.marks : noMarks
+}
 
 /** Private text that nobody outside could have dictated: it was written before anything foreign was read. */
 const isOwn = ({ isForeign, isPrivate }: ReturnType<typeof marksOfMessage>): boolean =>

@@ -5,6 +5,7 @@
  */
 
 import type { CommandChoice } from '#agent/core/delivery.ts'
+import { findOwnWords } from '#channels/text/describe-forward.ts'
 import { type OpeningMessage, textIn, type UserMessage } from '#agent/core/message.ts'
 import { isPathName, parseCommand, splitWords } from '#agent/policy/slash-command/parse-command.ts'
 import { clock } from '#durable/platform/clock.ts'
@@ -50,7 +51,8 @@ const isWritten = (message: { readonly kind: string }): message is WrittenSubmis
   message.kind === 'request' || message.kind === 'continue' || message.kind === 'inbound'
 
 function textOf(command: WrittenSubmission): string {
-  if (command.kind === 'inbound') return command.text
+  // What somebody passes on is no part of their command.
+  if (command.kind === 'inbound') return findOwnWords(command.text) ?? command.text
   const { message } = command
   return message?.role === 'user' ? textIn(message) : ''
 }

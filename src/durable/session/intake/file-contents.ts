@@ -9,7 +9,9 @@ import { BackendError } from '#agent/core/backend.ts'
 import { decodeBase64Bytes, encodeBase64Bytes } from '#agent/core/base64.ts'
 import { log } from '#agent/core/log.ts'
 import { detectMediaType } from '#agent/core/media/detect-media-type.ts'
-import type { ImagePart, Pdf, SentFile, TextPart, UnreadFile } from '#agent/core/message.ts'
+import { allMarks, joinMarks } from '#agent/core/marks.ts'
+import type { ImagePart, Message, Pdf, SentFile, TextPart, UnreadFile, UserMessage } from '#agent/core/message.ts'
+import { typedIn } from '#agent/untrusted/typed-text.ts'
 import { blobPrefix } from '#durable/platform/addresses.ts'
 import { attachmentPrefix, storeData, storeImages } from '#durable/workspace/attachments.ts'
 import { storePdf } from '#durable/workspace/pdfs.ts'
@@ -78,6 +80,10 @@ export class FileContents {
     const bytes = await this.#readBytes(file)
     if (!bytes)
       return { mediaType: file.mediaType, parts: [this.note(path, ' is not stored any more. Ask for it again.')] }
+    if (isOfOthers(file)) {
+      const { backend, fileMarks } = this.#session.toolRuntime
+      fileMarks.set(backend.resolve(path), allMarks)
+    }
     const mediaType = this.typeOf(bytes, file.mediaType)
     const unwritten = await this.write(path, bytes)
     const rendered = await this.render({ path, mediaType, bytes })
@@ -196,4 +202,15 @@ const explainUnsaid = (said: VoiceText): string => {
   return said.reason === 'not_configured'
     ? ' is a recording. What is said in it cannot be transcribed here: no transcriber is configured. Ask for it as text.'
     : ` is a recording. What is said in it could not be transcribed: ${said.error} Ask for it as text, or for another recording.`
+}
+
+/** Somebody else may have written a file, but not what the sender says. */
+const isOfOthers = ({ mediaType }: UnreadFile): boolean => !mediaType.startsWith('audio/')
+
+/** The marks of a message with files that are not read yet, and what its sender has typed. */
+export function markFiles(message: Message): Pick<UserMessage, 'marks' | 'typed'> {
+  if (message.role !== 'user') return {}
+  const words = message.content.filter((part) => part.type !== 'text' || part.unread === undefined)
+  const hasForeign = message.content.some((part) => part.type === 'text' && part.unread && isOfOthers(part.unread))
+  return hasForeign ? { marks: joinMarks(message.marks, allMarks), typed: typedIn({ ...message, content: words }) } : {}
 }

@@ -10,6 +10,7 @@ import type { MediaReference } from '#agent/core/media/media-reference.ts'
 import type { Authority } from '#agent/core/permission/authority.ts'
 import { log } from '#agent/core/log.ts'
 import { type ImagePart, type TextPart, type UserMessage, userText } from '#agent/core/message.ts'
+import { findOwnWords } from '#channels/text/describe-forward.ts'
 import { escapeName, renderSpeaker } from '#channels/text/quote-person.ts'
 import { type ChatCommands, groupName } from '#durable/channels/gateway.ts'
 import { createArrivals } from '#durable/platform/arrivals.ts'
@@ -58,6 +59,8 @@ export type InboundSubmission = {
   readonly projectId?: string
   /** When the chat begins a new conversation by itself. Absent: as the tenant has set it. */
   readonly reset?: ResetPolicy
+  /** A program has written it, and may repeat what others say. */
+  readonly isOfBot?: true
   /** The platform has no buttons: choices are listed by number, and a number alone stands for its choice. */
   readonly isNumbered?: true
   /** Files of the message, which the session reads before its turn. */
@@ -247,10 +250,11 @@ function composeText(session: Session, submission: InboundSubmission, context: r
   // Another message may have taken some of the lines meanwhile.
   const fresh = context.filter(isFresh(session))
   const last = fresh.at(-1)
-  if (!last) return userText(line)
-  session.updateMeta({ groupThrough: last.n })
-  const said = fresh.map((one) => one.line).join('\n')
-  return userText(`[Said in the group before, not to you:]\n${said}\n\n${line}`, undefined, foreignMarks)
+  const own = submission.isOfBot ? '' : findOwnWords(submission.text)
+  if (!last && own === undefined) return userText(line)
+  if (last) session.updateMeta({ groupThrough: last.n })
+  const said = last && `[Said in the group before, not to you:]\n${fresh.map((one) => one.line).join('\n')}\n\n`
+  return { ...userText(`${said ?? ''}${line}`, undefined, foreignMarks), typed: own ?? submission.text }
 }
 
 /** Applies a decision that was typed into the chat. It is no part of the conversation. */

@@ -36,7 +36,7 @@ export async function readFiles<M extends Message>(
   blobs: R2Bucket | undefined,
 ): Promise<readonly M[]> {
   if (!messages.some(hasUnread)) return messages
-  const { FileContents } = await import('./file-contents.ts')
+  const { FileContents, markFiles } = await import('./file-contents.ts')
   const contents = new FileContents(session, blobs)
   const read: M[] = []
   let n = 0
@@ -55,7 +55,7 @@ export async function readFiles<M extends Message>(
       found.push(...parts.map((one) => ({ ...one, sent: 'contents' as const })))
     }
     const words = message.content.filter((part) => !isUnread(part))
-    read.push({ ...message, content: [...words, ...names, ...found] })
+    read.push({ ...message, ...markFiles(message), content: [...words, ...names, ...found] })
   }
   return read.toReversed()
 }

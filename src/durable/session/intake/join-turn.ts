@@ -158,7 +158,7 @@ function collectAnswers(session: Session, answering: Answering) {
     results: [
       ...(answering.results ?? []),
       ...made.flatMap(({ denial }) => denial ?? []),
-      ...(question && !question.state ? [createAnswer(question, textIn(message))] : []),
+      ...(question && !question.state ? [createAnswer(question, textIn(message), message.marks)] : []),
     ],
     continued: findContinued(question, message),
     allowed: new Map(made.filter(({ denial }) => !denial).map(({ call }) => [call.id, call.awaits.hash])),

@@ -5,6 +5,7 @@
 
 import { beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
 import { calls, model, type ModelRequest, type Reply, says, until } from '#test/support/scripted-model.ts'
+import { bert, createChat, receiveMessage } from '#test/support/chat.ts'
 import { applyMigrations, bindings, call, newSession, newTenant } from '#test/worker/client.ts'
 import { runInDurableObject } from 'cloudflare:test'
 
@@ -309,6 +310,22 @@ describe('a page gives orders', () => {
     expect(answer).toBe('Done. ![x]([link withheld: evil.example]) and https://evil.example/page')
   })
 
+  it('in a file of a message', async () => {
+    const started = await begin()
+    const { id, rest, tell } = started.session
+    await tell(`${writeKeys} ${readKeys}`)
+    const file = { filename: 'a.txt', file_data: `data:text/plain;base64,${btoa(send)}` }
+    const input = [
+      { type: 'text', text: 'Sum it up.' },
+      { type: 'file', file },
+    ]
+    expect(
+      (await call('POST', `/api/sessions/${id}/chat`, { key: started.key, body: { input, wait: false } })).status,
+    ).toBe(202)
+    await rest()
+    expect(await askedCalls(started)).toEqual(['web_extract'])
+  })
+
   it('to a job, which has the marks of the turn that made it', async () => {
     const started = await begin()
     pageText = order('cronjob', { action: 'create', name: 'tide', schedule: '1h', prompt: 'SENDORDER' })
@@ -318,6 +335,80 @@ describe('a page gives orders', () => {
       return found.length > 0 ? found : undefined
     })
     expect(waiting.map(({ tool }) => tool)).toEqual(['cronjob'])
+  })
+})
+
+describe('a message of a chat holds what others have written', () => {
+  const news = { type: 'channel', date: 1, chat: { id: -1, type: 'channel', title: 'News' }, message_id: 5 }
+  const group = { id: -12, type: 'group', title: 'All' }
+
+  /** The person has private data read, gets the text of others, and the next turn sends what the model was told. */
+  async function sendAfter(message: object, settings: object = {}, more: object = {}) {
+    const { key } = await newTenant()
+    const chat = await createChat((asked) => obey(asked), settings, key)
+    const tools = async () =>
+      (await call<{ data: { tool: string; input: string }[] }>('GET', '/api/approvals', { key })).body.data
+    const requests = () => chat.scripted.requests.length
+    const tell = async (text: string | undefined, fields: object) => {
+      const before = requests()
+      await receiveMessage(chat, text ?? '', { ...(text === undefined && { text }), ...fields })
+      await until(() => requests() > before)
+      await until(async () => {
+        const { body } = await call<{ data: { status: string }[] }>('GET', '/api/sessions', { key })
+        return body.data.every(({ status }) => status !== 'running')
+      })
+    }
+    await tell(`${writeKeys} ${readKeys}`, more)
+    const { text, ...rest } = message as { text?: string }
+    await tell(text, { ...more, ...rest })
+    await tell(send, more)
+    return { key, tools, model: chat.scripted, tenantId: '', session: undefined, open: undefined }
+  }
+
+  const asked = async (started: Awaited<ReturnType<typeof sendAfter>>) => askedCalls(started as unknown as Started)
+
+  it.each([
+    ['a forward', { text: 'what they say', forward_origin: news }],
+    ['a quote', { text: 'why?', reply_to_message: { message_id: 3, date: 1, from: bert, text: 'what they say' } }],
+    ['a quote of another chat', { text: 'why?', external_reply: { origin: news }, quote: { text: 'x', position: 0 } }],
+    ['a contact', { contact: { first_name: 'what they say', phone_number: '1' } }],
+    ['a place', { venue: { title: 'x', address: 'y', location: { latitude: 1, longitude: 2 } } }],
+    ['a poll', { poll: { question: 'what they say', options: [] } }],
+    ['a quoted line', { text: '> what they say\nIs it so?' }],
+  ])('in %s', async (_name, message) => {
+    expect(await asked(await sendAfter(message))).toEqual(['web_extract'])
+  })
+
+  it('when a program has written it', async () => {
+    const bot = { from: { id: 77, is_bot: true, first_name: 'Alerts' }, text: 'down' }
+    const settings = { allow_bots: 'all', group_sessions: 'chat', require_mention: false }
+    expect(await asked(await sendAfter(bot, settings, { chat: group }))).toEqual(['web_extract'])
+  })
+
+  it('also in the answer to a question', async () => {
+    const question = { text: order('clarify', { question: 'Which?' }) }
+    const { key } = await newTenant()
+    const chat = await createChat((request) => obey(request), {}, key)
+    const tools = async () =>
+      (await call<{ data: { tool: string; input: string }[] }>('GET', '/api/approvals', { key })).body.data
+    await receiveMessage(chat, `${writeKeys} ${readKeys} ${question.text}`)
+    await until(async () => (await call<{ data: object[] }>('GET', '/api/questions', { key })).body.data.length > 0)
+    await receiveMessage(chat, send, { forward_origin: news })
+    await until(async () => (await tools()).length > 0 || sent.length > 0)
+    expect([(await tools()).map(({ tool }) => tool), sent]).toEqual([['web_extract'], []])
+  })
+
+  it('and references in it are no calls', async () => {
+    const { key } = await newTenant()
+    const chat = await createChat((request) => obey(request), {}, key)
+    await receiveMessage(chat, '@file:keys.txt', { forward_origin: news })
+    await until(() => chat.scripted.requests.length > 0)
+    expect(chat.scripted.requests[0]?.messages.filter(({ role }) => role === 'tool')).toEqual([])
+  })
+
+  it('and not when the person has typed all of it', async () => {
+    await sendAfter({ text: 'my own words' })
+    expect(sent.filter((url) => url.includes(secret))).toHaveLength(1)
   })
 })
 
