@@ -92,15 +92,11 @@ const listFailures = (said: string): readonly string[] => {
 }
 
 // `npm run chaos` plays the older revision too.
-it.each(firstRows(1, revisions))(
-  'our client does what %s requires',
-  { timeout: 180_000 },
-  async (revision) => {
-    const command = `"${process.execPath}" "${join(folder, 'ask.mjs')}" ${player.url}`
-    const { status, said } = await run('client', revision, ['--command', command])
-    expect({ status, failed: listFailures(said) }).toEqual({ status: 0, failed: [] })
-  },
-)
+it.each(firstRows(1, revisions))('our client does what %s requires', { timeout: 180_000 }, async (revision) => {
+  const command = `"${process.execPath}" "${join(folder, 'ask.mjs')}" ${player.url}`
+  const { status, said } = await run('client', revision, ['--command', command])
+  expect({ status, failed: listFailures(said) }).toEqual({ status: 0, failed: [] })
+})
 
 it.each(firstRows(1, revisions))('our server does what %s requires', { timeout: 180_000 }, async (revision) => {
   const { status, said } = await run('server', revision, ['--url', fixture.url])
