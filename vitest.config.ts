@@ -14,8 +14,11 @@ const remote = 'test/backends/{http,host,cloudflare,daytona,e2b,vercel,media,web
 /** `npm run chaos` runs all rows of the long tables, and the tests that take a minute each. */
 const isLong = process.env['TALARIA_LONG'] === 'all'
 
+/** Chooses rows of long tables (test/support/long.ts). */
+const rowSeed = Number(process.env['ROW_SEED'] ?? 1)
+
 const everywhere = {
-  provide: { isLong },
+  provide: { isLong, rowSeed },
   // Long enough for a busy machine; only a test that hangs exceeds them.
   testTimeout: 60_000,
   hookTimeout: 90_000,
@@ -85,6 +88,7 @@ const workerd = (name: string, files: Pick<UserWorkspaceConfig['test'] & object,
       'test/support/worker-once.ts',
       'test/support/silence-between-files.ts',
       'test/support/model-fetch.ts',
+      'test/support/reset-stand-ins.ts',
       'test/support/rpc-paths.ts',
       'test/support/default-tenant.ts',
       'test/support/property-seed.ts',

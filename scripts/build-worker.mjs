@@ -6,7 +6,7 @@ import { basename, dirname, join, relative } from 'node:path'
 import { bindsLoader, bundleWorker } from './lib/bundle-worker.mjs'
 import { root } from './lib/root.mjs'
 import { assetFolder, writeAssets } from './lib/isolate-assets.mjs'
-import { outputFolder, sourceOf } from './lib/worker-entries.mjs'
+import { metafileOf, outputFolder, sourceOf } from './lib/worker-entries.mjs'
 
 await import('./build-isolate.mjs')
 
@@ -28,13 +28,14 @@ const variant = hasLoader ? 'isolates' : 'in-process'
 
 const isFresh = () =>
   existsSync(assetFolder) &&
+  existsSync(metafileOf(entry)) &&
   age(stamp) > 0 &&
   readFileSync(stamp, 'utf8') === variant &&
   age(stamp) > Math.max(age(sourceOf(entry)), ...sources.map((path) => age(join(root, path))))
 
 if (!isFresh()) {
   // esbuild has printed the errors.
-  const { outputFiles, assets } = await bundleWorker({ entry, hasLoader }).catch(() => process.exit(1))
+  const { outputFiles, assets, metafile } = await bundleWorker({ entry, hasLoader }).catch(() => process.exit(1))
   writeAssets(assets)
   mkdirSync(folder, { recursive: true })
   for (const { path, contents } of outputFiles) {
@@ -43,6 +44,7 @@ if (!isFresh()) {
   }
   const current = new Set(outputFiles.map(({ path }) => basename(path)))
   for (const name of readdirSync(folder)) if (!current.has(name)) rmSync(join(folder, name), { recursive: true })
+  writeFileSync(metafileOf(entry), JSON.stringify({ metafile, assets: [...assets.keys()] }))
   writeFileSync(stamp, variant)
   console.log(`${relative(root, folder)}: ${outputFiles.filter(({ path }) => path.endsWith('.js')).length} modules`)
 }

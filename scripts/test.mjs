@@ -1,4 +1,5 @@
-// `npm test [-- filter]`: runs all checks and tests. The last line is the sum; the checks count as one test.
+// `npm test [-- filter]`: runs all checks and tests. The last line is the sum; the checks count as one test. ROW_SEED chooses
+// rows of long tables.
 import { spawn } from 'node:child_process'
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -16,6 +17,8 @@ try {
 }
 
 async function testAll(filter) {
+  process.env.ROW_SEED ??= String(Math.floor(Math.random() * 1_000_000))
+  console.log(`rows of long tables by seed ${process.env.ROW_SEED} (ROW_SEED)`)
   const built = await run(process.execPath, [join(root, 'scripts/build-isolate.mjs')])
   const reporters = ['--reporter=default', '--reporter=json', `--outputFile.json=${reportFile}`]
   const vitest = join(root, 'node_modules/vitest/vitest.mjs')

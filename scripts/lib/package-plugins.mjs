@@ -3,6 +3,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { patchJustBash } from './just-bash.mjs'
+import { keepResult } from './keep-result.mjs'
 import { clientOnly } from './openai.mjs'
 import { limitPdfjs } from './pdfjs.mjs'
 import { root } from './root.mjs'
@@ -17,6 +18,15 @@ const justBash = {
     })),
 }
 
+/** Reading PDF.js as a syntax tree takes longer than most bundles, and every build and run of tests needs it. */
+const changePdfjs = (path) =>
+  keepResult(
+    join(root, 'dist/changed-pdfjs.js'),
+    readFileSync(path, 'utf8'),
+    readFileSync(join(root, 'scripts/lib/pdfjs.mjs'), 'utf8'),
+    limitPdfjs,
+  )
+
 // PDF.js as `unpdf` bundles it for servers.
 const pdfjs = {
   name: 'pdfjs',
@@ -26,7 +36,7 @@ const pdfjs = {
     context.onResolve({ filter: /^pdfjs$/ }, () => ({ path, sideEffects: false }))
     context.onLoad({ filter: /unpdf\/dist\/pdfjs\.mjs$/ }, () => ({
       // The worker is bundled without `process` (bundle-worker.mjs), and PDF.js has to know that this is no browser.
-      contents: (contents ??= `const process = globalThis.process\n${limitPdfjs(readFileSync(path, 'utf8'))}`),
+      contents: (contents ??= `const process = globalThis.process\n${changePdfjs(path)}`),
       loader: 'js',
     }))
   },

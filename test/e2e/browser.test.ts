@@ -2,13 +2,10 @@
 
 import { once } from 'node:events'
 import { createServer, type Server as HttpServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { startModelServer } from '../support/model-server/server.ts'
 import { chromium } from './support/chromium.ts'
-import { createClient, eventually } from './support/client.ts'
-import { deleteState, newState, type Server, startServer } from './support/server.ts'
-import { modelSettings } from './support/shared.ts'
+import { type Client, eventually } from './support/client.ts'
+import { createTenant, server } from './support/here.ts'
 
 const pages: Readonly<Record<string, string>> = {
   '/': '<!doctype html><title>Shop</title><h1>Welcome</h1><a href="/second">Second</a>',
@@ -21,33 +18,23 @@ const pages: Readonly<Record<string, string>> = {
 }
 
 describe.skipIf(chromium === undefined)('the browser of npm start (needs Chromium)', () => {
-  const state = newState()
   const asked: string[] = []
   let site: HttpServer
-  let model: Awaited<ReturnType<typeof startModelServer>>
-  let server: Server
+  let client: Client
 
   beforeAll(async () => {
     site = createServer((request, response) => {
       asked.push(request.url ?? '')
       const page = pages[request.url?.split('?')[0] ?? '']
       response.writeHead(page ? 200 : 404, { 'content-type': 'text/html' }).end(page)
-    }).listen(0, '127.0.0.1')
+    }).listen(server.shopPort, '127.0.0.1')
     await once(site, 'listening')
-    model = await startModelServer()
-    const map = { 'shop.example.com': `http://127.0.0.1:${(site.address() as AddressInfo).port}` }
-    server = await startServer({ state, env: { ...modelSettings(model.url), WEB_HOST_MAP: JSON.stringify(map) } })
+    client = (await createTenant()).client
   })
-  afterAll(async () => {
-    await server.stop()
-    await model.close()
-    site.close()
-    deleteState(state)
-  })
+  afterAll(() => void site.close())
 
   it('reads a page that scripts make, opens another, follows its link by keys, and goes back; a private address is refused', async () => {
-    const owner = createClient(server.url, server.key)
-    const session = await owner.newSession()
+    const session = await client.newSession()
     const steps = [
       'web_extract {"urls":["http://shop.example.com/app"]}',
       'browser_navigate {"url":"http://shop.example.com/"}',
@@ -57,9 +44,9 @@ describe.skipIf(chromium === undefined)('the browser of npm start (needs Chromiu
       'browser_back {}',
       'browser_navigate {"url":"http://127.0.0.1/"}',
     ]
-    const run = await owner.chat(session, `[[call ${steps.join(' then ')} then say done]]`)
+    const run = await client.chat(session, `[[call ${steps.join(' then ')} then say done]]`)
     expect(run.json).toMatchObject({ status: 'completed', output: 'done' })
-    const results = (await owner.messages(session))
+    const results = (await client.messages(session))
       .filter(({ role }) => role === 'tool')
       .map(({ content }) => JSON.parse(content ?? '') as Readonly<Record<string, unknown>>)
     expect(results).toMatchObject([
@@ -71,34 +58,33 @@ describe.skipIf(chromium === undefined)('the browser of npm start (needs Chromiu
       { url: 'http://shop.example.com/' },
       { error: expect.stringContaining('loopback') },
     ])
-    expect((await owner.send('DELETE', `/api/sessions/${session}`)).status).toBe(204)
+    expect((await client.send('DELETE', `/api/sessions/${session}`)).status).toBe(204)
   })
 
   it('is handed to a person, who types what the agent never sees', async () => {
-    const owner = createClient(server.url, server.key)
-    const session = await owner.newSession()
+    const session = await client.newSession()
     const base = `/api/sessions/${session}/browser`
     const steps = ['browser_navigate {"url":"http://shop.example.com/login"}', 'request_handoff {"reason":"The code"}']
-    const run = owner.chat(session, `[[call ${steps.join(' then ')} then browser_snapshot {} then say done]]`)
+    const run = client.chat(session, `[[call ${steps.join(' then ')} then browser_snapshot {} then say done]]`)
     const { json } = await eventually(
-      () => owner.get('/api/questions'),
+      () => client.get('/api/questions'),
       ({ json: { data } }) => data.some((one: { session_id: string }) => one.session_id === session),
     )
     const question = json.data.find((one: { session_id: string }) => one.session_id === session)
     expect(question).toMatchObject({ message: 'The code', mode: 'url' })
-    expect((await owner.get(base)).json).toMatchObject({ open: true, reason: 'The code' })
-    const screen = (await owner.get(`${base}/screen`)).json
+    expect((await client.get(base)).json).toMatchObject({ open: true, reason: 'The code' })
+    const screen = (await client.get(`${base}/screen`)).json
     expect(Buffer.from(screen.jpeg, 'base64').subarray(0, 2)).toEqual(Buffer.from([0xff, 0xd8]))
-    const act = async (body: object) => expect((await owner.post(`${base}/input`, body)).status).toBe(200)
+    const act = async (body: object) => expect((await client.post(`${base}/input`, body)).status).toBe(200)
     await act({ type: 'click', x: screen.width / 2, y: screen.height / 2 })
     await act({ type: 'text', text: 'kept-from-agents' })
     await act({ type: 'key', key: 'Enter' })
     expect(asked).toContain('/sent?q=kept-from-agents')
-    expect((await owner.post(`/api/questions/${question.id}`, { action: 'accept' })).status).toBe(200)
+    expect((await client.post(`/api/questions/${question.id}`, { action: 'accept' })).status).toBe(200)
     expect((await run).json).toMatchObject({ output: 'done' })
-    const told = JSON.stringify(await owner.messages(session))
+    const told = JSON.stringify(await client.messages(session))
     expect(told).toContain('/sent?q=***')
     expect(told).not.toContain('kept-from-agents')
-    expect((await owner.post(`${base}/input`, { type: 'key', key: 'Tab' })).status).toBe(409)
+    expect((await client.post(`${base}/input`, { type: 'key', key: 'Tab' })).status).toBe(409)
   })
 })

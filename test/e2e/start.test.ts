@@ -6,7 +6,7 @@ import { createServer } from 'node:net'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { startModelServer } from '../support/model-server/server.ts'
 import { type Client, createClient, eventually } from './support/client.ts'
-import { adminKey, deleteState, newState, type Server, startServer } from './support/server.ts'
+import { adminKey, deleteState, emptyState, newState, type Server, startServer } from './support/server.ts'
 
 // Each test goes on where the one before it ended, because starts take most of the time.
 describe('npm start', { timeout: 180_000 }, () => {
@@ -21,7 +21,7 @@ describe('npm start', { timeout: 180_000 }, () => {
     return one
   }
   beforeAll(async () => {
-    ;[server, other, model] = await Promise.all([start(), start(), startModelServer()])
+    ;[server, other, model] = await Promise.all([start({ state: emptyState() }), start(), startModelServer()])
     client = createClient(server.url, server.key)
     session = await client.newSession({ title: 'Kept' })
   }, 180_000)

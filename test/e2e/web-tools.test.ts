@@ -1,4 +1,7 @@
-/** Tests the web tools on a real server: a search vendor and a web site of the test, reached by the guarded fetch. */
+/**
+ * Tests the guarded network on a real server: the web tools with a search vendor and a web site of the test, curl of the
+ * virtual shell, mapped hosts and redirects.
+ */
 
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, type Server as HttpServer, type ServerResponse } from 'node:http'
@@ -9,7 +12,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { lines, pdfWith } from '../backends/support/pdf.ts'
 import { type Asked, startModelServer } from '../support/model-server/server.ts'
 import { type Client, createClient, eventually } from './support/client.ts'
-import { deleteState, newState, type Server, startServer } from './support/server.ts'
+import { deleteState, freePort, newState, type Server, startServer } from './support/server.ts'
 import { modelSettings } from './support/shared.ts'
 
 type Page = { readonly type?: string; readonly encoding?: 'gzip'; readonly body: string | Uint8Array }
@@ -60,6 +63,7 @@ const extracted: Readonly<Record<string, object>> = {
 const state = newState()
 const asked: string[] = []
 let outside: HttpServer
+let intranet: HttpServer
 let model: Awaited<ReturnType<typeof startModelServer>>
 let server: Server
 let owner: Client
@@ -82,20 +86,41 @@ function answer(request: IncomingMessage, response: ServerResponse): void {
   response.writeHead(200, { 'content-type': type, ...(encoding && { 'content-encoding': encoding }) }).end(body)
 }
 
+const addressOf = (one: HttpServer) => `http://127.0.0.1:${(one.address() as AddressInfo).port}`
+
+function answerIntranet(request: IncomingMessage, response: ServerResponse): void {
+  const { pathname, searchParams } = new URL(request.url ?? '/', 'http://localhost')
+  asked.push(`${request.headers['x-forwarded-host'] ?? ''}${pathname}`)
+  if (pathname === '/dns-query') {
+    const isPrivate = searchParams.get('name') === 'private.example.com'
+    response.end(JSON.stringify({ Answer: isPrivate ? [{ type: 1, data: '10.0.0.1' }] : [] }))
+  } else if (pathname === '/to')
+    response.writeHead(302, { location: searchParams.get('url') ?? '', 'content-length': 0 }).end()
+  else response.end(`page ${pathname} authorization=${request.headers.authorization ?? ''}\n`)
+}
+
 beforeAll(async () => {
   outside = createServer(answer).listen(0, '127.0.0.1')
-  await once(outside, 'listening')
+  intranet = createServer(answerIntranet).listen(0, '127.0.0.1')
+  await Promise.all([once(outside, 'listening'), once(intranet, 'listening')])
   model = await startModelServer()
-  const base = `http://127.0.0.1:${(outside.address() as AddressInfo).port}`
+  const [base, port] = [addressOf(outside), await freePort()]
+  const hosts = {
+    'site.example.com': base,
+    'intranet.example.com': addressOf(intranet),
+    'other.example.com': addressOf(intranet),
+    'talaria.example.com': `http://127.0.0.1:${port}`,
+  }
   const env = {
     ...modelSettings(model.url),
-    WEB_HOST_MAP: JSON.stringify({ 'site.example.com': base }),
+    WEB_HOST_MAP: JSON.stringify(hosts),
+    DNS_RESOLVER_URL: `${addressOf(intranet)}/dns-query`,
     TAVILY_API_KEY: 'tvly-end-to-end',
     TAVILY_BASE_URL: `${base}/tavily`,
     // Another file tests the browser.
     CHROME_PATH: 'none',
   }
-  server = await startServer({ state, env })
+  server = await startServer({ state, port, env })
   owner = createClient(server.url, server.key)
 })
 afterEach(() => {
@@ -106,6 +131,7 @@ afterAll(async () => {
   await server.stop()
   await model.close()
   outside.close()
+  intranet.close()
   deleteState(state)
 })
 
@@ -211,5 +237,50 @@ describe('the web tools of npm start', () => {
       { content: expect.stringContaining('Strays') },
       { content: expect.stringContaining('Quotes') },
     ])
+  })
+})
+
+describe('curl in the virtual shell', () => {
+  beforeAll(async () => {
+    const body = { terminal: { network: 'public' }, approvals: { mode: 'off' } }
+    await owner.send('PATCH', '/api/settings', { body })
+  })
+  const shell = async (command: string): Promise<string> => {
+    const session = await owner.newSession({ model: 'demo/agent' })
+    asked.length = 0
+    return (await owner.chat(session, `run: ${command}`)).text
+  }
+
+  it('reaches a mapped host', async () => {
+    expect(await shell('curl -s https://intranet.example.com/a')).toContain('page /a')
+    expect(asked).toEqual(['intranet.example.com/a'])
+  })
+
+  it('follows redirects to public hosts, without credentials', async () => {
+    const page = await shell(
+      `curl -sL -H 'authorization: Bearer s3cr3t-token-1234567' 'https://intranet.example.com/to?url=https://other.example.com/b'`,
+    )
+    expect(page).toContain('page /b authorization=')
+    expect(page).not.toContain('authorization=Bearer')
+    expect(asked).toEqual(['intranet.example.com/to', 'other.example.com/b'])
+  })
+
+  it.each([
+    'http://localhost/x',
+    'http://127.0.0.1/x',
+    'http://[::1]/x',
+    'http://169.254.169.254/x',
+    'http://2130706433/x',
+  ])('never reaches %s, neither at once nor by a redirect', async (url) => {
+    await shell(`curl -sL '${url}' 'https://intranet.example.com/to?url=${url}'`)
+    expect(asked.filter((one) => !one.endsWith('/to'))).toEqual([])
+  })
+
+  it('does not reach a name that resolves to a private address', async () => {
+    expect(await shell('curl -sS https://private.example.com/x')).toContain('resolves to a private address')
+  })
+
+  it('does not reach the API of the deployment', async () => {
+    expect(await shell('curl -s https://talaria.example.com/health')).toContain('loop_detected')
   })
 })

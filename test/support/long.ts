@@ -4,14 +4,17 @@
  */
 
 import { inject } from 'vitest'
+import { chooseRows } from './choose-rows.ts'
 
 declare module 'vitest' {
   export interface ProvidedContext {
     readonly isLong: boolean
+    readonly rowSeed: number
   }
 }
 
 export const isLong = inject('isLong')
 
-export const firstRows = <Row>(count: number, rows: readonly Row[]): readonly Row[] =>
-  isLong ? rows : rows.slice(0, count)
+/** `others`: so many of the rest, chosen by the seed of the run, which `npm test` prints. */
+export const firstRows = <Row>(count: number, rows: readonly Row[], others = 0): readonly Row[] =>
+  isLong ? rows : chooseRows(count, others, rows, inject('rowSeed'))

@@ -1,5 +1,7 @@
 /** Stands in for vendors of media: answers requests to their addresses, and records what they are sent. */
 
+import { atFileEnd } from './file-end.ts'
+
 export type VendorCall = {
   readonly method: string
   readonly url: string
@@ -21,6 +23,8 @@ export const vendors = {
     vendors.respond = respond
   },
 }
+
+atFileEnd(() => vendors.begin(() => undefined))
 
 const keyHeaders = ['authorization', 'x-api-key', 'xi-api-key', 'x-goog-api-key']
 

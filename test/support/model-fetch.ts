@@ -3,6 +3,8 @@
  * the file that creates them. Not setup files themselves: those are evaluated again for each test file.
  */
 
+// What none of the others answers.
+export { isOutside } from './outside-requests.ts'
 export { model } from './scripted-model.ts'
 export { provider } from '../durable/chaos/bytes.ts'
 // The last one is asked first.

@@ -24,7 +24,8 @@ export type Reply =
   | { readonly status: number; readonly headers?: HeadersInit; readonly body: string }
 export type Script = (asked: ModelRequest, nth: number) => Reply
 
-const longestPauseMs = 30
+const longestPauseMs = 100
+const longestGatePauseMs = 10
 /** Some tests with it run in Node, which has no `scheduler`. */
 const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms))
 
@@ -56,9 +57,11 @@ export class Gate {
   waitUntilReached = () => until(() => this.isReached)
   async waitUntilOpen(signal?: AbortSignal): Promise<void> {
     this.isReached = true
+    let pauseMs = 2
     while (!this.isOpen) {
       if (signal?.aborted) return
-      await scheduler.wait(2)
+      await scheduler.wait(pauseMs)
+      pauseMs = Math.min(pauseMs + 1, longestGatePauseMs)
     }
   }
 }

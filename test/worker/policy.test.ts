@@ -9,6 +9,7 @@ import { findSettingClass } from '#agent/policy/settings/setting-classes.ts'
 import { routes } from '#worker/app.ts'
 import { objectOf } from '../durable/support/object.ts'
 import { calls, model, says, until } from '../support/scripted-model.ts'
+import { firstRows } from '../support/long.ts'
 import { requiredBeside, settingLeaves, settingsWith } from '../support/setting-leaves.ts'
 import { applyMigrations, call, type ErrorBody, newKey, newSession, newTenant, type Session } from './client.ts'
 import { parameterFields } from '#worker/input/turn-options.ts'
@@ -62,8 +63,11 @@ async function setUp() {
   return { id, key, weak, patch, create, change }
 }
 
-const leaves = settingLeaves.map(({ path, example }) => ({ path, example, name: path.join('.') }))
 const kindOf = (path: readonly string[]) => findSettingClass(path)?.kind
+const named = settingLeaves.map(({ path, example }) => ({ path, example, name: path.join('.') }))
+const isFree = ({ path }: { readonly path: readonly string[] }) => kindOf(path) === 'preference'
+/** All that is policy. Preferences follow one rule. */
+const leaves = [...named.filter((leaf) => !isFree(leaf)), ...firstRows(8, named.filter(isFree), 12)]
 
 describe('a setting', () => {
   it('of the tenant is changed with the scope approve when it is policy, else without', async () => {

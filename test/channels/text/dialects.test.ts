@@ -253,40 +253,47 @@ function expectClosedTags(html: string): void {
 
 const textOf = (source: string) => parseMarkdown(source).text
 
-describe.each(dialects)('$name', ({ render, encode, max, expectLegal, read, readAll = read, expected = textOf }) => {
-  it.each(['markdown', 'plain'] as const)('is legal, fits and keeps the parsed text: %s', (format) => {
-    const count = Number(RENDERED_DOCS)
-    let messages = 0
-    for (let n = 0; n < count; n++) {
-      const source = documentOf(randomOf(Number(RENDERED_SEED) * 1_000_003 + n))
-      const chunks = render(source, format)
-      messages += chunks.length
-      const sent = chunks.map((chunk) => {
-        const encoded = encode(chunk)
-        const size = encoded.length
-        if (size > max || !encoded.isWellFormed() || !chunk.text.trim())
-          throw new Error(`document ${n}: ${size} characters`)
-        if (encode({ ...chunk, spans: [] }).length > max) throw new Error(`document ${n}: too long without styles`)
-        expectLegal(encoded, chunk)
-        return read(encoded).replace(zeroWidth, '')
-      })
-      const text = format === 'plain' ? source : expected(source)
-      if (!isContained(withoutBlanks(text), withoutBlanks(sent.join(''))))
-        throw new Error(`document ${n} lost something:\n${source}\n=>\n${sent.join('\n---\n')}`)
-    }
-    expect(messages).toBeGreaterThan(count / 2)
-  })
+/** 2 ms for a document, on a machine that is ten times as slow. */
+const timeout = 60_000 + Number(RENDERED_DOCS) * 20
 
-  it('shows the words, the code and the addresses of the source', () => {
-    for (let n = 0; n < Number(RENDERED_DOCS) / 4; n++) {
-      const { source, marked } = markedDocumentOf(randomOf(Number(RENDERED_SEED) * 2_000_003 + n))
-      const sent = render(source, 'markdown').map((chunk) => readAll(encode(chunk), chunk))
-      const shown = withoutBlanks(sent.join(''))
-      const lost = marked.filter((text) => !shown.includes(withoutBlanks(text)))
-      expect(lost, `document ${n}:\n${source}\n=>\n${sent.join('\n---\n')}`).toEqual([])
-    }
-  })
-})
+describe.each(dialects)(
+  '$name',
+  { timeout },
+  ({ render, encode, max, expectLegal, read, readAll = read, expected = textOf }) => {
+    it.each(['markdown', 'plain'] as const)('is legal, fits and keeps the parsed text: %s', (format) => {
+      const count = Number(RENDERED_DOCS)
+      let messages = 0
+      for (let n = 0; n < count; n++) {
+        const source = documentOf(randomOf(Number(RENDERED_SEED) * 1_000_003 + n))
+        const chunks = render(source, format)
+        messages += chunks.length
+        const sent = chunks.map((chunk) => {
+          const encoded = encode(chunk)
+          const size = encoded.length
+          if (size > max || !encoded.isWellFormed() || !chunk.text.trim())
+            throw new Error(`document ${n}: ${size} characters`)
+          if (encode({ ...chunk, spans: [] }).length > max) throw new Error(`document ${n}: too long without styles`)
+          expectLegal(encoded, chunk)
+          return read(encoded).replace(zeroWidth, '')
+        })
+        const text = format === 'plain' ? source : expected(source)
+        if (!isContained(withoutBlanks(text), withoutBlanks(sent.join(''))))
+          throw new Error(`document ${n} lost something:\n${source}\n=>\n${sent.join('\n---\n')}`)
+      }
+      expect(messages).toBeGreaterThan(count / 2)
+    })
+
+    it('shows the words, the code and the addresses of the source', () => {
+      for (let n = 0; n < Number(RENDERED_DOCS) / 4; n++) {
+        const { source, marked } = markedDocumentOf(randomOf(Number(RENDERED_SEED) * 2_000_003 + n))
+        const sent = render(source, 'markdown').map((chunk) => readAll(encode(chunk), chunk))
+        const shown = withoutBlanks(sent.join(''))
+        const lost = marked.filter((text) => !shown.includes(withoutBlanks(text)))
+        expect(lost, `document ${n}:\n${source}\n=>\n${sent.join('\n---\n')}`).toEqual([])
+      }
+    })
+  },
+)
 
 const one = (render: Dialect['render'], encode: Dialect['encode'], source: string, format: 'markdown' | 'plain') =>
   render(source, format).map((chunk) => encode(chunk).replace(zeroWidth, '·'))

@@ -86,17 +86,19 @@ export async function newTenant(
   return { id: tenant.json.id, key: key.json.key, client: owner.as(key.json.key) }
 }
 
-/** Polls until the value is right. The error of a timeout shows the last value. */
+const longestPauseMs = 300
+
+/** Polls until the value is right, ever less often: a look may be a request. The error of a timeout shows the last value. */
 export async function eventually<T>(
   ask: () => Promise<T> | T,
   right: (value: T) => boolean,
   timeoutMs = 10_000,
 ): Promise<T> {
   const deadline = Date.now() + timeoutMs
-  for (;;) {
+  for (let pauseMs = 20; ; pauseMs = Math.min(pauseMs * 1.5, longestPauseMs)) {
     const value = await ask()
     if (right(value)) return value
     if (Date.now() > deadline) throw new Error(`not in ${timeoutMs} ms; last: ${JSON.stringify(value)?.slice(0, 2000)}`)
-    await delay(50)
+    await delay(pauseMs)
   }
 }

@@ -5,11 +5,12 @@
 
 import { type ChildProcess, spawn } from 'node:child_process'
 import { randomInt } from 'node:crypto'
-import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
+import { cpSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { dirname, join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
+import { migrateLocally } from '../../../scripts/lib/migrations.mjs'
 import { killGroup, runtimeOf } from './processes.ts'
 
 export const root = dirname(dirname(dirname(dirname(fileURLToPath(import.meta.url)))))
@@ -46,10 +47,27 @@ export type Start = {
   readonly folder?: string
 }
 
-/** Creates a state folder on a real disk, so that crash tests prove durability. */
-export function newState(): string {
+/** Creates an empty state folder on a real disk, so that crash tests prove durability. */
+export function emptyState(): string {
   mkdirSync(join(root, '.wrangler'), { recursive: true })
   return mkdtempSync(join(root, '.wrangler', 'e2e-'))
+}
+
+/** A folder whose database is migrated, which takes a second of each first start. Test workers inherit the variable. */
+const migrated = 'E2E_MIGRATED_STATE'
+export async function migrateOnce(): Promise<() => void> {
+  const state = emptyState()
+  await migrateLocally(state)
+  process.env[migrated] = state
+  return () => deleteState(state)
+}
+
+/** Creates a state folder, with the database of `migrateOnce` if there is one. */
+export function newState(): string {
+  const state = emptyState()
+  const from = process.env[migrated]
+  if (from !== undefined) cpSync(from, state, { recursive: true })
+  return state
 }
 export const deleteState = (state: string): void => rmSync(state, { recursive: true, force: true, maxRetries: 3 })
 

@@ -2,7 +2,7 @@
 
 import type { TestProject } from 'vitest/node'
 import { startModelServer } from '../../support/model-server/server.ts'
-import { deleteState, freePort, newState, startServer } from './server.ts'
+import { deleteState, freePort, migrateOnce, newState, startServer } from './server.ts'
 import { startTelegram } from './telegram-server.ts'
 
 declare module 'vitest' {
@@ -21,8 +21,9 @@ declare module 'vitest' {
 }
 
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
-  const [model, telegram] = await Promise.all([startModelServer(), startTelegram()])
+  const [model, telegram, forget] = await Promise.all([startModelServer(), startTelegram(), migrateOnce()])
   const closeAll = async () => {
+    forget()
     telegram.close()
     await model.close()
   }

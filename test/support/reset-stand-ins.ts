@@ -1,0 +1,6 @@
+/** Resets stand-ins after each test file. */
+
+import { afterAll } from 'vitest'
+import { endFile } from './file-end.ts'
+
+afterAll(endFile)
