@@ -258,12 +258,12 @@ export const steps: Readonly<Record<string, Steps>> = {
     en: [
       'At dev.twitch.tv, register an app of the kind Chat Bot, and copy Client ID and Client Secret.',
       'Let the account of the bot grant the app user:read:chat, user:write:chat and user:bot, and the channel grant channel:bot or make the bot a moderator.',
-      'Enter the user ids of both accounts. The subscription is made for you.',
+      'Enter the user ids of both accounts, and that of the channel as allow_chats. The subscription is made for you.',
     ],
     de: [
       'Registriere unter dev.twitch.tv eine App der Art Chat Bot und kopiere Client ID und Client Secret.',
       'Das Konto des Bots erlaubt der App user:read:chat, user:write:chat und user:bot, der Kanal channel:bot, oder er macht den Bot zum Moderator.',
-      'Trage die Nutzer-IDs beider Konten ein. Das Abonnement wird für dich angelegt.',
+      'Trage die Nutzer-IDs beider Konten ein, die des Kanals auch als allow_chats. Das Abonnement wird für dich angelegt.',
     ],
   },
   github: {
