@@ -309,13 +309,9 @@ export class ChatOutbox {
   /** That of the message which the turn answers, or the last one of the chat where it is used up. */
   #handle(): ReplyHandle | undefined {
     const own = this.#asker()?.replyHandle
-    const { lastHandle } = this.#session.meta
-    return lastHandle && !this.#canUse(own) && this.#canUse(lastHandle) ? lastHandle : own
-  }
-
-  #canUse(handle: ReplyHandle | undefined): boolean {
-    const isValid = handle !== undefined && handle.expiresAt > clock.now()
-    return isValid && this.outbox.countHandle(handle) < (handle.maxUses ?? Infinity)
+    const { lastHandle = own } = this.#session.meta
+    const isUsable = own && own.expiresAt > clock.now() && this.outbox.countHandle(own) < (own.maxUses ?? Infinity)
+    return isUsable ? own : lastHandle
   }
 
   #mayAskerChangePolicy(): boolean {

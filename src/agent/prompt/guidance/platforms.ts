@@ -24,10 +24,9 @@ const hints: Readonly<Record<string, string>> = {
   webex: `You write in Webex, which shows Markdown but no tables. ${chat}`,
   dingtalk: `You write in DingTalk. Bold, italics, links and lists are shown; tables are not. ${chat}`,
   zalo: `You write in Zalo. ${plain}`,
-  qq: `You write in QQ, where a message gets at most five answers. ${plain}`,
-  wecom: `You write in WeCom, where a message gets one answer. Bold, links and lists are shown; tables are not. ${files}`,
-  twitch:
-    'You write in the chat of a channel on Twitch, where everybody reads along: plain text on one line, at most 400 characters.',
+  qq: `You write in QQ. ${plain}`,
+  wecom: `You write in WeCom. Bold, italics, links and lists are shown; tables are not. ${chat}`,
+  twitch: `You write in Twitch, on one line. ${plain}`,
   github: `You write comments on GitHub, which shows Markdown. You are in an issue or a pull request, which is named in the message. Refer to code as path:line. ${files}`,
   linear: `You write in the agent session of an issue in Linear, which shows Markdown. ${files}`,
   matrix: `You write in Matrix. Bold, italics, code, links and lists are shown; tables and headings are not. ${chat}`,
