@@ -1,8 +1,12 @@
 /** Lists the messaging platforms. The code of each is loaded with its first use. */
 
 import type { Channel } from './channel.ts'
+import type { rarePlatforms } from './rare-platforms.ts'
 
 type Loader = () => Promise<Channel>
+
+const loadRare = (name: keyof typeof rarePlatforms) => async () =>
+  (await import('./rare-platforms.ts')).rarePlatforms[name]
 
 const platforms: Readonly<Record<string, Loader>> = {
   telegram: async () => (await import('./telegram/telegram.ts')).telegram,
@@ -21,11 +25,11 @@ const platforms: Readonly<Record<string, Loader>> = {
   signal: async () => (await import('./signal/signal.ts')).signal,
   mattermost: async () => (await import('./mattermost/mattermost.ts')).mattermost,
   webex: async () => (await import('./webex/webex.ts')).webex,
-  dingtalk: async () => (await import('./dingtalk/dingtalk.ts')).dingtalk,
-  zalo: async () => (await import('./zalo/zalo.ts')).zalo,
-  qq: async () => (await import('./qq/qq.ts')).qq,
-  wecom: async () => (await import('./wecom/wecom.ts')).wecom,
-  twitch: async () => (await import('./twitch/twitch.ts')).twitch,
+  dingtalk: loadRare('dingtalk'),
+  zalo: loadRare('zalo'),
+  qq: loadRare('qq'),
+  wecom: loadRare('wecom'),
+  twitch: loadRare('twitch'),
   github: async () => (await import('./github/github.ts')).github,
   linear: async () => (await import('./linear/linear.ts')).linear,
   matrix: async () => (await import('./matrix/matrix.ts')).matrix,
