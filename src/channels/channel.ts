@@ -29,8 +29,8 @@ export type OutboundEmail = {
 /** A telephone call. `at`: when it came, in milliseconds since 1970. */
 export type CallIdentity = { readonly callSid: string; readonly from: string; readonly at: number }
 
-/** `refused`: nobody is called. */
-export type PlacedCall = { readonly callSid: string } | { readonly refused: string }
+/** `refused`: nobody is called. Without an id the call may ring, and its webhook names it. */
+export type PlacedCall = { readonly callSid?: string } | { readonly refused: string }
 
 /** How a call begins. The platform has defaults. */
 export type Speech = { readonly greeting?: string; readonly language?: string; readonly voice?: string }

@@ -1,8 +1,12 @@
 /** Lists the messaging platforms. The code of each is loaded with its first use. */
 
 import type { Channel } from './channel.ts'
+import type { rarePlatforms } from './rare-platforms.ts'
 
 type Loader = () => Promise<Channel>
+
+const loadRare = (name: keyof typeof rarePlatforms) => async () =>
+  (await import('./rare-platforms.ts')).rarePlatforms[name]
 
 const platforms: Readonly<Record<string, Loader>> = {
   telegram: async () => (await import('./telegram/telegram.ts')).telegram,
@@ -20,11 +24,14 @@ const platforms: Readonly<Record<string, Loader>> = {
   feishu: async () => (await import('./feishu/feishu.ts')).feishu,
   signal: async () => (await import('./signal/signal.ts')).signal,
   mattermost: async () => (await import('./mattermost/mattermost.ts')).mattermost,
-  webex: async () => (await import('./webex/webex.ts')).webex,
-  dingtalk: async () => (await import('./dingtalk/dingtalk.ts')).dingtalk,
-  zalo: async () => (await import('./zalo/zalo.ts')).zalo,
+  webex: loadRare('webex'),
+  dingtalk: loadRare('dingtalk'),
+  zalo: loadRare('zalo'),
+  qq: loadRare('qq'),
+  wecom: loadRare('wecom'),
+  twitch: loadRare('twitch'),
   github: async () => (await import('./github/github.ts')).github,
-  linear: async () => (await import('./linear/linear.ts')).linear,
+  linear: loadRare('linear'),
   matrix: async () => (await import('./matrix/matrix.ts')).matrix,
   google_chat: async () => (await import('./google-chat/google-chat.ts')).googleChat,
   twilio_whatsapp: async () => (await import('./sms/twilio-whatsapp.ts')).twilioWhatsapp,

@@ -1,5 +1,8 @@
-/** Names the sign with which people begin a command on a platform. Slack keeps messages with `/` for its own commands. */
+/** Names the sign with which people begin a command on a platform. Some keep messages with `/` for their own commands. */
 
-const prefixes = new Map([['slack', '!']])
+const prefixes = new Map([
+  ['slack', '!'],
+  ['twitch', '!'],
+])
 
 export const commandPrefixOf = (platform: string): string => prefixes.get(platform) ?? '/'

@@ -28,6 +28,9 @@ import { parseActivity } from '#channels/teams/parse-activity.ts'
 import { parseUpdate } from '#channels/telegram/parse-update.ts'
 import { webex } from '#channels/webex/webex.ts'
 import { parseWebhook } from '#channels/whatsapp/parse-webhook.ts'
+import { qq } from '#channels/qq/qq.ts'
+import { twitch } from '#channels/twitch/twitch.ts'
+import { wecom } from '#channels/wecom/wecom.ts'
 import { zalo } from '#channels/zalo/zalo.ts'
 import { zulip } from '#channels/zulip/zulip.ts'
 import { toHex } from '#durable/platform/hash.ts'
@@ -37,6 +40,9 @@ import { createRocketApi, createTalkApi, createZulipApi, rocketRoom } from '../s
 import { createSignalApi } from '../support/signal-api.ts'
 import { createTwilioApi, signTwilioForm } from '../support/twilio-api.ts'
 import { createWebexApi, signWebex, webexRoom } from '../support/webex-api.ts'
+import { createQqApi, qqHeaders } from '../support/qq-api.ts'
+import { createTwitchApi, signTwitch, twitchChannel } from '../support/twitch-api.ts'
+import { createWecomApi, sealWecom, signWecom } from '../support/wecom-api.ts'
 import { createZaloApi } from '../support/zalo-api.ts'
 
 type Parsed = InboundEvent | undefined
@@ -283,6 +289,34 @@ const webexDirect: Deliver = (content) => {
     sign: (body, webhookUrl) => signWebex(body, { webhookUrl, token: webexBot.secrets.bot_token }),
   })({})
 }
+
+const qqBot = createQqApi()
+const qqDirect = deliverTo(
+  qq,
+  (content) =>
+    JSON.stringify({ op: 0, t: 'C2C_MESSAGE_CREATE', d: { id: 'm', author: { user_openid: 'anna' }, ...content } }),
+  { secrets: qqBot.secrets, sign: (body) => qqHeaders(body, qqBot.secrets, at) },
+)
+
+const wecomBot = createWecomApi()
+const wecomDirect: Deliver = async (content) => {
+  const { token, encoding_aes_key } = wecomBot.secrets
+  const message = { msgid: 'm', chattype: 'single', from: { userid: 'anna' }, ...content }
+  const encrypt = await sealWecom(JSON.stringify(message), encoding_aes_key)
+  const { search: path } = await signWecom(new URL('https://talaria.test'), encrypt, { token, at })
+  return deliverTo(wecom, () => JSON.stringify({ encrypt }), { secrets: wecomBot.secrets, path })({})
+}
+
+const twitchBot = createTwitchApi()
+const twitchChat = deliverTo(
+  twitch,
+  (content) =>
+    JSON.stringify({
+      subscription: { type: 'channel.chat.message' },
+      event: { broadcaster_user_id: twitchChannel, chatter_user_id: '7', message_id: 'm', ...content },
+    }),
+  { secrets: twitchBot.secrets, sign: (body) => signTwitch(body, twitchBot.secrets.webhook_secret, at) },
+)
 
 const zaloBot = createZaloApi()
 const zaloDirect = deliverTo(
@@ -804,6 +838,40 @@ const platforms: Readonly<Record<string, readonly [Deliver, readonly Row[]]>> = 
       ['an unknown kind', { attachments: [{}] }, { text: unreadable }],
     ],
   ],
+  qq: [
+    qqDirect,
+    [
+      ['a picture', { content: '', attachments: [{ content_type: 'image/png', url: 'a.test/1' }] }, { media: 1 }],
+      ['an unknown kind', { content: '' }, { text: unreadable }],
+    ],
+  ],
+  wecom: [
+    wecomDirect,
+    [
+      [
+        'a quote',
+        { msgtype: 'text', text: { content: 'so?' }, quote: { msgtype: 'text', text: { content: 'old' } } },
+        { text: 'so?', quote: { messageId: 'quoted', text: 'old' } },
+      ],
+      ['what was said', { msgtype: 'voice', voice: { content: 'hi' } }, { text: 'hi' }],
+      ['a file without an address', { msgtype: 'file', file: {} }, { text: '[file]' }],
+      ['an event', { msgtype: 'event', event: {} }, { silent: true }],
+      ['an unknown kind', { msgtype: 'new' }, { text: unreadable }],
+    ],
+  ],
+  twitch: [
+    twitchChat,
+    [
+      [
+        'a reply',
+        {
+          message: { text: 'so?' },
+          reply: { parent_message_id: 'm0', parent_user_id: '8', parent_message_body: 'old' },
+        },
+        { text: 'so?', quote: { messageId: 'm0', text: 'old' } },
+      ],
+    ],
+  ],
   zalo: [
     zaloDirect,
     [
@@ -865,9 +933,9 @@ function shown(event: Parsed, { quote }: Expected): object {
 }
 
 it('knows every platform on which people send more than text, and an unknown kind on each', () => {
-  // Mail has tests of its own. Calls and work trackers have text alone, and Zulip sends all messages as Markdown.
+  // Mail has tests of its own. Calls, work trackers and Twitch have text alone, and Zulip sends all as Markdown.
   const others = ['email', 'phone', 'telnyx_phone', 'github', 'linear']
   expect([...Object.keys(platforms), ...others].toSorted()).toEqual(listPlatforms().toSorted())
   const without = Object.entries(platforms).filter(([, [, rows]]) => rows.every(([name]) => name !== 'an unknown kind'))
-  expect(without.map(([name]) => name)).toEqual(['zulip'])
+  expect(without.map(([name]) => name)).toEqual(['zulip', 'twitch'])
 })

@@ -96,8 +96,10 @@ beforeAll(
 it('every message is answered once, and a second answer says that it may be a duplicate', () => {
   const wrong = written.flatMap(({ chat, names }) =>
     names.flatMap((name) => {
-      const plain = answersTo(chat, name).filter((text) => !text.startsWith(duplicateMark))
-      return plain.length === 1 ? [] : [`${name}: ${plain.length}`]
+      const answers = answersTo(chat, name)
+      // A kill may come between the decision to send and the request: then the marked answer is the only one.
+      const plain = answers.filter((text) => !text.startsWith(duplicateMark))
+      return answers.length > 0 && plain.length <= 1 ? [] : [`${name}: ${plain.length} of ${answers.length}`]
     }),
   )
   expect(wrong).toEqual([])

@@ -38,7 +38,8 @@ function placeCall(api: FakeAccount, { path, body: { To: to, From: from, Url: ur
   if (!to || !from || !String(url).startsWith('https://')) return twilioError(400, 21_205, 'Url is not a valid URL')
   if (String(to).endsWith('0')) return twilioError(400, 21_211, 'The phone number is not valid.')
   const n = api.callsTo(/Calls\.json/).length
-  return Response.json({ sid: `CAplaced-${/AC\d+/.exec(path)?.[0]}-${n}`, status: 'queued' }, { status: 201 })
+  const placed = { sid: `CAplaced-${/AC\d+/.exec(path)?.[0]}-${n}`, status: 'queued' }
+  return api.send(() => Response.json(placed, { status: 201 }))
 }
 
 const numberSid = 'PN00000000000000000000000000000001'

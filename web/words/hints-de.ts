@@ -92,6 +92,18 @@ export const germanHints: Readonly<Record<string, string>> = {
   'The AppSecret (Client Secret). It also signs the messages.':
     'Das AppSecret (Client Secret). Es unterschreibt auch die Nachrichten.',
   'The RobotCode, where it is not the AppKey.': 'Der RobotCode, wenn er nicht der AppKey ist.',
+  'The AppID of the bot.': 'Die AppID des Bots.',
+  'The AppSecret. It also signs the events.': 'Das AppSecret. Es unterschreibt auch die Ereignisse.',
+  'The Token of the callback.': 'Das Token des Callbacks.',
+  'The EncodingAESKey of the callback: 43 letters and digits.':
+    'Der EncodingAESKey des Callbacks: 43 Buchstaben und Ziffern.',
+  'The Client ID of the app.': 'Die Client ID der App.',
+  'A Client Secret of the app.': 'Ein Client Secret der App.',
+  'The user id of the account of the bot: digits.': 'Die Nutzer-ID des Kontos des Bots: Ziffern.',
+  'The user id of the account of the channel: digits.': 'Die Nutzer-ID des Kontos des Kanals: Ziffern.',
+  '10 to 100 letters, digits, "_" and "-"; generated when it is not given.':
+    '10 bis 100 Buchstaben, Ziffern, „_“ und „-“; wird erzeugt, wenn es fehlt.',
+  'The id of the TeXML application, where the agent makes calls.': 'Die ID der TeXML-Anwendung, wenn der Agent anruft.',
   'The token that Zalo Bot Manager gave, like 123456:abc.':
     'Der Token, den Zalo Bot Manager gegeben hat, wie 123456:abc.',
   '8 to 256 letters, digits, "_" and "-"; generated when it is not given.':

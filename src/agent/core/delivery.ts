@@ -53,6 +53,8 @@ export type ReplyHandle = {
   readonly expiresAt: number
   /** The platform shows that the agent is thinking, until an answer takes its place. */
   readonly isAwaited?: true
+  /** Nothing can be sent without a handle, and each carries so many messages. */
+  readonly maxUses?: number
 }
 
 /** The known result of one attempt to send. */

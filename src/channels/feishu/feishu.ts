@@ -19,6 +19,7 @@ import {
 import { fetchMediaFrom } from '../fetch-media.ts'
 import { concatBytes } from '../hmac.ts'
 import { isSameSecret } from '../is-same-secret.ts'
+import { decryptAesCbc } from '../kit/aes-cbc.ts'
 import { defineApi, failedMedia, repeatable, resolveBy, sentOutcome } from '../kit/api.ts'
 import { defineAppToken, type TokenAnswer, withAppToken } from '../kit/app-token.ts'
 import { defineDialect } from '../kit/dialect.ts'
@@ -158,15 +159,13 @@ async function hasSignature({ headers, body, receivedAt }: InboundRequest, key: 
   return isSameSecret(headers.get('x-lark-signature'), expected)
 }
 
-/** AES-256 in CBC mode: the key is the hash of the Encrypt Key, the first block is the vector. */
+/** The key is the hash of the Encrypt Key, the first block is the vector. */
 async function decrypt(encrypted: string, key: string): Promise<Uint8Array | undefined> {
   try {
     const bytes = decodeBase64Bytes(encrypted)
-    const imported = await crypto.subtle.importKey('raw', await sha256(key), 'AES-CBC', false, ['decrypt'])
-    const algorithm = { name: 'AES-CBC', iv: bytes.slice(0, 16) }
-    return new Uint8Array(await crypto.subtle.decrypt(algorithm, imported, bytes.slice(16)))
+    return decryptAesCbc(await sha256(key), bytes.slice(0, 16), bytes.slice(16))
   } catch {
-    return undefined
+    return undefined // no Base64
   }
 }
 

@@ -5,7 +5,7 @@ import { sha256Hex } from '#durable/platform/hash.ts'
 import { type ApiAnswer, classifyStatus, type FailedOutcome, type NoAnswer } from '../call-api.ts'
 import type { ChannelConnection } from '../channel.ts'
 import { type PlatformCall, repeatable } from './api.ts'
-import { pickNumber, pickText } from './pick.ts'
+import { pickText } from './pick.ts'
 
 export type TokenAnswer =
   | { readonly kind: 'granted'; readonly token: string; readonly lifetimeSeconds: number }
@@ -21,7 +21,7 @@ export function readTokenAnswer(
   if (answer.kind === 'ambiguous') return { kind: 'failed', outcome: repeatable(answer) }
   const token = pickText(answer.body, field)
   if (answer.status >= 200 && answer.status < 300 && token !== undefined)
-    return { kind: 'granted', token, lifetimeSeconds: pickNumber(answer.body, lifetime) ?? 3_600 }
+    return { kind: 'granted', token, lifetimeSeconds: Number(pickText(answer.body, lifetime)) || 3_600 }
   const outcome = classifyStatus(answer, pickText(answer.body, error))
   return { kind: 'failed', outcome: outcome.kind === 'fatal' ? { ...outcome, kind: 'forbidden' } : outcome }
 }

@@ -21,7 +21,7 @@ import {
 import { computeHmac } from '../hmac.ts'
 import { isPhoneNumber } from '../is-phone-number.ts'
 import { isSameSecret } from '../is-same-secret.ts'
-import { defineApi, type PlatformCall, sentOutcome } from '../kit/api.ts'
+import { type ApiResult, defineApi, type PlatformCall, sentOutcome } from '../kit/api.ts'
 import { defineDialect } from '../kit/dialect.ts'
 import { pickNumber, pickText } from '../kit/pick.ts'
 import { ed25519, type Proof } from '../kit/proof.ts'
@@ -189,9 +189,14 @@ async function placeCall(connection: ChannelConnection, number: string): Promise
       Timeout: String(ringSeconds),
     }),
   })
-  if (answer.kind === 'failed') return { refused: answer.outcome.detail }
-  const callSid = pickText(answer.result, 'sid')
-  return callSid === undefined ? { refused: 'Twilio named no call.' } : { callSid }
+  return readPlaced(answer, 'sid')
+}
+
+/** A lost answer refuses nothing: the telephone may ring. */
+function readPlaced(answer: ApiResult, ...fields: readonly string[]): PlacedCall {
+  if (answer.kind === 'failed') return answer.outcome.kind === 'ambiguous' ? {} : { refused: answer.outcome.detail }
+  const callSid = fields.map((field) => pickText(answer.result, field)).find((one) => one !== undefined)
+  return callSid === undefined ? {} : { callSid }
 }
 
 /** Names the webhook as the address for calls of the number. */
@@ -251,6 +256,16 @@ const isSignedByKey = ed25519({
   },
 })
 
+/** Calls through the TeXML application, which has an outbound profile. */
+async function placeTelnyxCall(connection: ChannelConnection, number: string): Promise<PlacedCall> {
+  const { webhookUrl: url, secrets } = connection
+  const application = secrets['application_id']
+  if (!application) return { refused: 'Calls need the secret application_id: the id of the TeXML application.' }
+  const path = `texml/calls/${encodeURIComponent(application)}`
+  const body = { To: number, From: secrets['from'], Url: url, UrlMethod: 'POST', Timeout: ringSeconds }
+  return readPlaced(await callTelnyx(connection, { method: 'POST', path, body }), 'call_sid', 'sid')
+}
+
 export const telnyxPhone = createPhoneChannel({
   platform: 'telnyx_phone',
   name: 'Telephone (Telnyx)',
@@ -259,8 +274,14 @@ export const telnyxPhone = createPhoneChannel({
     api_key: { shape, hint: 'An API key of the account: KEY….' },
     public_key: { shape: /^[A-Za-z0-9+/]{43}=$/, hint: 'The public key of the account, with which it signs.' },
     from: { shape: /^\+\d{5,20}$/, hint: 'The number that is called, like +15550001111.' },
+    application_id: {
+      shape: /^\d{1,30}$/,
+      hint: 'The id of the TeXML application, where the agent makes calls.',
+      isOptional: true,
+    },
     relay_secret: { shape: /^[\x21-\x7e]{32,200}$/, hint: 'Proves the address of the socket.', isGenerated: true },
   },
+  placeCall: placeTelnyxCall,
   ownSecret: 'relay_secret',
   isSigned: (request, connection) => isSignedByKey(hexSignature(request), hexKey(connection)),
   // Telnyx documents no signature of the handshake: the address itself is the proof.

@@ -2,10 +2,8 @@
 
 import * as z from 'zod'
 import { mediaKindOf, type MediaReference } from '#agent/core/media/media-reference.ts'
-import { findCommand } from '#agent/policy/slash-command/command-table.ts'
-import { parseCommand } from '#agent/policy/slash-command/parse-command.ts'
 import type { InboundEvent, Quote, Sender } from '../channel.ts'
-import { commandPrefixOf } from '../command-prefix.ts'
+import { readCommand } from '../read-command.ts'
 import { decodeMrkdwn } from './mrkdwn.ts'
 import { unreadable } from '../text/describe-forward.ts'
 import { renderAttachments, renderBlocks } from './render-content.ts'
@@ -80,7 +78,7 @@ function parseMessage(sent: SlackMessage, outer: Outer, source: CallbackSource):
   const sender = parseSender(sent, source)
   const own = decodeMrkdwn(sent.text.trim() ? sent.text : renderBlocks(sent.blocks), source.bot)
   const attached = renderAttachments(sent.attachments, own.text.trim() !== '')
-  const text = [readCommand(own.text), decodeMrkdwn(attached.text, undefined).text].filter(Boolean).join('\n')
+  const text = [readCommand(own.text, 'slack'), decodeMrkdwn(attached.text, undefined).text].filter(Boolean).join('\n')
   const { mentions } = own
   const media = [...parseMedia(sent.files), ...parseMedia(attached.files)]
   const isEmpty = !text.trim() && !media.length
@@ -107,15 +105,6 @@ const hasContent = ({ text, blocks, attachments }: SlackMessage): boolean =>
     const { type, ...fields } = Object(one) as { readonly type?: unknown }
     return type !== 'divider' && (type !== undefined || Object.keys(fields).length > 0)
   })
-
-const prefix = commandPrefixOf('slack')
-
-/** Writes a known command with the sign of Slack as every platform has it. */
-function readCommand(text: string): string {
-  const trimmed = text.trimStart()
-  const command = trimmed.startsWith(prefix) ? `/${trimmed.slice(prefix.length)}` : ''
-  return findCommand(parseCommand(command)?.name ?? '') ? command : text
-}
 
 const change = z.object({ message, previous_message: z.object({ text: z.string().optional() }).optional() })
 

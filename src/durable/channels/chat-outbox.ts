@@ -74,7 +74,7 @@ export class ChatOutbox {
       loadConnection: loadOwn,
       replyTo: () => this.#replyTo(),
       answeredMessage: () => this.#asker()?.message,
-      replyHandle: () => this.#asker()?.replyHandle,
+      replyHandle: () => this.#handle(),
       progress: () => session.meta.progress,
       runInBackground: (work) => session.runInBackground(work),
       startSending: () => this.#startSending(),
@@ -157,7 +157,7 @@ export class ChatOutbox {
 
   /** Answers a message that gets no other answer, where the platform shows until then that the agent is thinking. */
   answerAwaited(replyHandle: ReplyHandle | undefined, text: string): void {
-    if (replyHandle?.isAwaited && !this.outbox.hasHandle(replyHandle)) this.sendNotice(text, '', { replyHandle })
+    if (replyHandle?.isAwaited && !this.outbox.countHandle(replyHandle)) this.sendNotice(text, '', { replyHandle })
   }
 
   /** Takes the answer of a run back, where it has just left. */
@@ -227,7 +227,7 @@ export class ChatOutbox {
     const shown = isAwaited || !isSilent(text) ? policy.renderAnswer(text, isAwaited) : ''
     const files = shown ? this.#filesOfAnswer() : []
     const visible = withoutMediaTags(shown, files)
-    const { replyHandle } = this.#asker() ?? {}
+    const replyHandle = this.#handle()
     const row = { run, kind: 'reply', chunk: noText, ...(replyHandle && { replyHandle }) } as const
     if (visible.trim())
       this.outbox.add({
@@ -257,7 +257,7 @@ export class ChatOutbox {
     const { voice } = this.#session.meta
     const isSpoken = voice === 'tts' || (voice === 'on' && this.#asker()?.isVoice === true)
     if (!isSpoken || !text.trim() || isSilent(text)) return
-    const { replyHandle } = this.#asker() ?? {}
+    const replyHandle = this.#handle()
     const row = { run, kind: 'reply', deliveryState: policy.createDelivery(clock.now()), chunk: noText } as const
     this.outbox.add({ ...row, speech: text, ...(replyHandle && { replyHandle }) })
     this.#startSending()
@@ -287,7 +287,7 @@ export class ChatOutbox {
       mayChangePolicy: this.#mayAskerChangePolicy(),
       prefix: commandPrefixOf(this.#chat?.platform ?? ''),
     })
-    const { person, replyHandle } = this.#asker() ?? {}
+    const [person, replyHandle] = [this.#asker()?.person, this.#handle()]
     const request = id.slice(this.#session.sessionId.length + 1)
     this.outbox.add({
       run,
@@ -304,6 +304,14 @@ export class ChatOutbox {
   /** The person who began the open or last turn. */
   #asker(): ChatAuthor | undefined {
     return this.#session.store.current()?.options.asker
+  }
+
+  /** That of the message which the turn answers, or the last one of the chat where it is used up. */
+  #handle(): ReplyHandle | undefined {
+    const own = this.#asker()?.replyHandle
+    const { lastHandle = own } = this.#session.meta
+    const isUsable = own && own.expiresAt > clock.now() && this.outbox.countHandle(own) < (own.maxUses ?? Infinity)
+    return isUsable ? own : lastHandle
   }
 
   #mayAskerChangePolicy(): boolean {

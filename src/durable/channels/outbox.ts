@@ -151,11 +151,11 @@ export class Outbox {
     return this.#sql.exec<OutboxBody>(query, platformId).toArray().map(rowOf)[0]
   }
 
-  /** Whether a message is, or was, sent with this handle. */
-  hasHandle({ token }: ReplyHandle): boolean {
-    if (!this.#hasTable) return false
-    const query = "SELECT 1 FROM outbox WHERE body ->> '$.replyHandle.token' = ? LIMIT 1"
-    return this.#sql.exec(query, token).toArray().length > 0
+  /** The messages that are, or were, sent with this handle. */
+  countHandle({ token }: ReplyHandle): number {
+    if (!this.#hasTable) return 0
+    const query = "SELECT count(*) AS n FROM outbox WHERE body ->> '$.replyHandle.token' = ?"
+    return this.#sql.exec<{ n: number }>(query, token).one().n
   }
 
   listByRun(run: string): readonly OutboxRow[] {

@@ -163,6 +163,8 @@ export class Presence {
     const chat = this.#options.chat()
     const connection = chat && (await this.#options.loadConnection(chat))
     if (!connection || 'refused' in connection || !connection.settings.working_note_minutes) return undefined
+    // The answer needs the handle.
+    if (this.#options.replyHandle()?.maxUses !== undefined) return undefined
     const ms = connection.settings.working_note_minutes * 60_000
     return { ms, canEdit: connection.channel.capabilities.edit !== undefined }
   }

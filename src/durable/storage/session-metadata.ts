@@ -1,6 +1,6 @@
 /** Defines the metadata of a session: everything but its messages and events. It is stored as JSON in one row. */
 
-import type { ChatOrigin } from '#agent/core/delivery.ts'
+import type { ChatOrigin, ReplyHandle } from '#agent/core/delivery.ts'
 import type { FileMarksRecord, Marks } from '#agent/core/marks.ts'
 import type { BackendKind } from '#agent/core/backend.ts'
 import type { PromptRecord } from '#agent/core/prompt-layer.ts'
@@ -236,6 +236,8 @@ export type SessionMetadata = Conversations & {
   readonly groupThrough?: number
   /** When the last message that waits was confirmed. */
   readonly busyNoticeAt?: number
+  /** That of the last message, where nothing can be sent without one. */
+  readonly lastHandle?: ReplyHandle
   /** How much of the running turn the chat shows. Absent: as the channel is set. */
   readonly progress?: ProgressMode | undefined
   /** The answers that the chat also gets as voice messages. Absent: none. */

@@ -5,6 +5,7 @@ import type { ChannelConnection } from '#channels/channel.ts'
 import { phone, telnyxPhone } from '#channels/phone/phone.ts'
 import { cutAfter, parseFrame, renderToken } from '#channels/phone/relay-frames.ts'
 import { fetchForeign } from '../../support/fetch-foreign.ts'
+import { type ApiCall, serveHost } from '../../support/json-api.ts'
 
 describe('frames', () => {
   it.each([
@@ -115,3 +116,46 @@ it('a call says what the settings say, as text of the document', async () => {
   expect(await answerTo('failed')).toMatch(/relay\/(?!.*welcomeGreeting)/)
   expect(await answerTo('completed')).toContain('<Hangup/>')
 })
+
+describe('calls through Telnyx', () => {
+  const secrets = { api_key: 'KEY1', from: '+15550001111', application_id: '17', public_key: 'x', relay_secret: 'y' }
+  const webhookUrl = 'https://talaria.test/webhooks/telnyx_phone/ch_1'
+  const connection = { apiBase: 'https://telnyxcalls.test', secrets, webhookUrl, fetchForeign }
+  const calls: ApiCall[] = []
+  let answer: () => Response = () => Response.json({ call_sid: 'v3:1', status: 'queued' })
+  serveHost('telnyxcalls.test', (call) => {
+    calls.push(call)
+    return answer()
+  })
+
+  it('ring with the application, and ask the webhook what to say', async () => {
+    expect(await telnyxPhone.placeCall?.(connection, '+15550002222')).toEqual({ callSid: 'v3:1' })
+    const { method, path, headers, body } = calls[0] ?? {}
+    expect([method, path, headers?.get('authorization')]).toEqual(['POST', '/v2/texml/calls/17', 'Bearer KEY1'])
+    expect(body).toMatchObject({ To: '+15550002222', From: '+15550001111', Url: webhookUrl })
+  })
+
+  it.each([
+    ['an answer without an id', () => Response.json({ status: 'queued' }), {}],
+    ['an answer that is lost', (): Response => raise(new TypeError('Network connection lost.')), {}],
+    [
+      'a refusal',
+      () => Response.json({ errors: [{ code: '10015', title: 'Invalid destination' }] }, { status: 422 }),
+      { refused: expect.stringContaining('Invalid destination') },
+    ],
+  ])('tell %s apart', async (_name, next, expected) => {
+    answer = next
+    expect(await telnyxPhone.placeCall?.(connection, '+15550002222')).toEqual(expected)
+  })
+
+  it('need the id of the application', async () => {
+    const { application_id: _id, ...without } = secrets
+    const before = calls.length
+    const placed = await telnyxPhone.placeCall?.({ ...connection, secrets: without }, '+15550002222')
+    expect([placed, calls.length]).toEqual([{ refused: expect.stringContaining('application_id') }, before])
+  })
+})
+
+function raise(error: Error): never {
+  throw error
+}

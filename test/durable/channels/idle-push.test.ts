@@ -5,6 +5,9 @@ import { beforeAll, expect, it } from 'vitest'
 import { createDingtalkApi } from '../../support/dingtalk-api.ts'
 import { createFeishuApi } from '../../support/feishu-api.ts'
 import { createGithubApi } from '../../support/github-api.ts'
+import { createQqApi } from '../../support/qq-api.ts'
+import { createTwitchApi } from '../../support/twitch-api.ts'
+import { createWecomApi } from '../../support/wecom-api.ts'
 import { createRocketApi, createTalkApi, createZulipApi } from '../../support/hook-apis.ts'
 import { createGoogleChatApi } from '../../support/google-chat-api.ts'
 import { createLineApi } from '../../support/line-api.ts'
@@ -37,6 +40,9 @@ it('platforms that push or ring are connected without an alarm', async () => {
     ['webex', createWebexApi().secrets],
     ['dingtalk', createDingtalkApi().secrets],
     ['zalo', createZaloApi().secrets],
+    ['qq', createQqApi().secrets],
+    ['wecom', createWecomApi().secrets],
+    ['twitch', createTwitchApi().secrets],
     ['github', createGithubApi().secrets],
     ['linear', createLinearApi().secrets],
     ['signal', createSignalApi().secrets, 'https://signal.test'],

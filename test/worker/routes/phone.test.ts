@@ -263,6 +263,19 @@ describe('a call that the agent makes', () => {
     expect(await waiting.waitingOrder(false)).toBeUndefined()
   })
 
+  it('keeps its brief when the answer of the carrier is lost', async () => {
+    const phone = await createPhone([says('Is there tea?')])
+    phone.twilio.api.overrideNext('lost')
+    const { ordering } = await orderCall(phone, order, { mode: 'off' })
+    expect(JSON.stringify(ordering.requests[1]?.messages)).not.toContain('broke')
+    const talk = await phone.dial(placedSid(phone), { Direction: 'outbound-api', From: '+15550001111', To: caller })
+    await until(() => talk.spoken().includes('Hello, it is me.'))
+    talk.say('Who is it?')
+    await until(() => talk.spoken().includes('Is there tea?'))
+    expect(JSON.stringify(phone.scripted.requests[0]?.messages)).toContain('Your task: Ask whether tea is left.')
+    expect(placedIn(phone)).toHaveLength(1)
+  })
+
   it('is ordered by a person in a chat only where that person is an admin', async () => {
     const phone = await createPhone([])
     const { key } = phone

@@ -8,6 +8,9 @@ import { createDiscordApi } from '../../support/discord-api.ts'
 import { createFeishuApi } from '../../support/feishu-api.ts'
 import { createGithubApi } from '../../support/github-api.ts'
 import { createGoogleChatApi } from '../../support/google-chat-api.ts'
+import { createQqApi } from '../../support/qq-api.ts'
+import { createTwitchApi } from '../../support/twitch-api.ts'
+import { createWecomApi } from '../../support/wecom-api.ts'
 import { createRocketApi, createTalkApi, createZulipApi } from '../../support/hook-apis.ts'
 import { createLineApi } from '../../support/line-api.ts'
 import { createLinearApi } from '../../support/linear-api.ts'
@@ -36,6 +39,7 @@ const matrixApi = createMatrixApi()
 const teamsApi = createTeamsApi()
 const mattermostApi = createMattermostApi()
 const [dingtalkApi, zaloApi] = [createDingtalkApi(), createZaloApi()]
+const [qqApi, wecomApi, twitchApi] = [createQqApi(), createWecomApi(), createTwitchApi()]
 const [githubApi, linearApi, webexApi] = [createGithubApi(), createLinearApi(), createWebexApi()]
 const [feishuApi, signalApi] = [createFeishuApi(), createSignalApi()]
 const [talkApi, zulipApi, rocketApi] = [createTalkApi(), createZulipApi(), createRocketApi()]
@@ -210,6 +214,26 @@ const platforms: Readonly<Record<string, Platform>> = {
     tested: ['getMe', 'setWebhook'],
     account: 'bot.Talaria',
     forged: { 'x-bot-api-secret-token': 'x' },
+  },
+  qq: {
+    secrets: qqApi.secrets,
+    calls: listCalls(qqApi.api.calls),
+    tested: ['GET /users/@me'],
+    account: 'Talaria',
+    forged: { 'x-bot-appid': qqApi.secrets.app_id, 'x-signature-timestamp': '1', 'x-signature-ed25519': '0' },
+  },
+  wecom: { secrets: wecomApi.secrets, calls: () => [], tested: [], account: 'AI bot', forged: {} },
+  twitch: {
+    secrets: twitchApi.secrets,
+    calls: listCalls(twitchApi.api.calls),
+    tested: [
+      'GET /helix/users',
+      'GET /helix/eventsub/subscriptions',
+      'DELETE /helix/eventsub/subscriptions',
+      'POST /helix/eventsub/subscriptions',
+    ],
+    account: 'talaria',
+    forged: { 'twitch-eventsub-message-signature': `sha256=${'0'.repeat(64)}` },
   },
   github: {
     secrets: githubApi.secrets,

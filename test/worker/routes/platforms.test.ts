@@ -12,9 +12,11 @@ import { createGoogleChatApi, googleSpace, signGoogleToken } from '../../support
 import { createLineApi, lineBot, linePerson } from '../../support/line-api.ts'
 import { createLinearApi, linearSession, signLinear } from '../../support/linear-api.ts'
 import { createMetaApi } from '../../support/meta-api.ts'
+import { createQqApi, qqGroup, qqHeaders, qqPerson } from '../../support/qq-api.ts'
 import { createSlackChat } from '../../support/slack-chat.ts'
 import { calls, model, type Reply, says, until } from '../../support/scripted-model.ts'
 import { createTeamsApi, signTeamsToken, teamsChat, teamsService, teamsTenant } from '../../support/teams-api.ts'
+import { createTwitchApi, signTwitch, twitchBot, twitchChannel } from '../../support/twitch-api.ts'
 import { createTwilioApi, signTwilioForm } from '../../support/twilio-api.ts'
 import { createWhatsappApi, graphError } from '../../support/whatsapp-api.ts'
 import worker from '../../support/worker.ts'
@@ -546,6 +548,56 @@ describe('further platforms', () => {
     await post(text, await signGithub(bytesOf(text), secrets.webhook_secret))
     await until(() => api.texts.length > 0)
     expect(api.texts.join('\n')).toContain('the turn has read foreign content and private data')
+  })
+
+  it('Twitch: a listed person begins a turn with what guests have said, and guests begin none', async () => {
+    const { api, secrets } = createTwitchApi()
+    const settings = { allow_users: ['7'], allow_chats: [twitchChannel] }
+    const { post, scripted } = await createChannel('twitch', secrets, [says('Tea\n\nor **coffee**')], settings)
+    const mention = { type: 'mention', text: '@Talaria', mention: { user_id: twitchBot, user_login: 'talaria' } }
+    const write = async (id: string, name: string, words: string) => {
+      const event = {
+        broadcaster_user_id: twitchChannel,
+        chatter_user_id: id,
+        chatter_user_name: name,
+        message_id: `m-${id}-${words}`,
+        message: { text: `@Talaria ${words}`, fragments: [mention] },
+      }
+      const text = JSON.stringify({ subscription: { type: 'channel.chat.message' }, event })
+      const headers = await signTwitch(bytesOf(text), secrets.webhook_secret, Date.now())
+      expect((await post(text, headers)).status).toBe(200)
+    }
+    await write('8', 'Eve', 'ban everybody')
+    await write('8', 'Eve', '!stop')
+    await write('7', 'Anna', 'what to drink?')
+    await until(() => api.texts.length > 0)
+    const [asked = ''] = scripted.requests.map(({ messages }) => JSON.stringify(messages.at(-1)))
+    expect(asked).toMatch(/Said in the group before, not to you.*Eve: ban everybody.*what to drink\?/)
+    expect([scripted.requests.length, api.texts]).toEqual([1, ['Tea or coffee']])
+  })
+
+  it('QQ: answers name the message of the group, also where an approval came with another one', async () => {
+    const { api, secrets } = createQqApi()
+    const run = calls({ name: 'terminal', input: { command: 'echo x' } })
+    const { post, key } = await createChannel('qq', secrets, [run, says('Ran.')])
+    const rules = [{ do: 'ask', tool: 'terminal', match: '*' }]
+    await call('PATCH', '/api/settings', { key, body: { approvals: { mode: 'manual', rules } } })
+    const write = async (id: string, content: string) => {
+      const d = { id, author: { member_openid: qqPerson }, group_openid: qqGroup, content }
+      const text = JSON.stringify({ id: `e-${id}`, op: 0, t: 'GROUP_AT_MESSAGE_CREATE', d })
+      const answer = await post(text, await qqHeaders(bytesOf(text), secrets, Date.now()))
+      expect([answer.status, await answer.json()]).toEqual([200, { op: 12 }])
+    }
+    await write('m1', ' go')
+    await until(() => api.texts.some((text) => text.includes('Allow once')))
+    await write('m2', ' 1')
+    await until(() => api.texts.includes('Ran.'))
+    const sent = api.calls.filter(({ method }) => method === 'POST')
+    expect(sent.map(({ path, body }) => [path, body['msg_id']])).toEqual([
+      [`/v2/groups/${qqGroup}/messages`, 'm1'],
+      [`/v2/groups/${qqGroup}/messages`, 'm1'],
+    ])
+    expect(new Set(sent.map(({ body }) => body['msg_seq'])).size).toBe(2)
   })
 
   it('Linear: a delegated issue is worked on, and its session gets the answer', async () => {

@@ -232,6 +232,40 @@ export const steps: Readonly<Record<string, Steps>> = {
       'Kopiere das Token. Der Webhook wird für dich eingetragen.',
     ],
   },
+  qq: {
+    en: [
+      'At q.qq.com, create a bot and copy its AppID and AppSecret.',
+      'Afterwards enter the webhook address as callback, and switch on the events C2C_MESSAGE_CREATE and GROUP_AT_MESSAGE_CREATE.',
+    ],
+    de: [
+      'Lege unter q.qq.com einen Bot an und kopiere AppID und AppSecret.',
+      'Trage danach die Webhook-Adresse als Callback ein und schalte die Ereignisse C2C_MESSAGE_CREATE und GROUP_AT_MESSAGE_CREATE ein.',
+    ],
+  },
+  wecom: {
+    en: [
+      'In the WeCom console, under AI bots, create a bot with API mode and URL callback.',
+      'Copy Token and EncodingAESKey, and connect here before you save there.',
+      'Then enter the webhook address as URL, and save.',
+    ],
+    de: [
+      'Lege in der Verwaltung von WeCom unter AI-Bots einen Bot mit API-Modus und URL-Callback an.',
+      'Kopiere Token und EncodingAESKey und verbinde hier, bevor du dort speicherst.',
+      'Trage dann die Webhook-Adresse als URL ein und speichere.',
+    ],
+  },
+  twitch: {
+    en: [
+      'At dev.twitch.tv, register an app of the kind Chat Bot, and copy Client ID and Client Secret.',
+      'Let the account of the bot grant the app user:read:chat, user:write:chat and user:bot, and the channel grant channel:bot or make the bot a moderator.',
+      'Enter the user ids of both accounts, and that of the channel as allow_chats. The subscription is made for you.',
+    ],
+    de: [
+      'Registriere unter dev.twitch.tv eine App der Art Chat Bot und kopiere Client ID und Client Secret.',
+      'Das Konto des Bots erlaubt der App user:read:chat, user:write:chat und user:bot, der Kanal channel:bot, oder er macht den Bot zum Moderator.',
+      'Trage die Nutzer-IDs beider Konten ein, die des Kanals auch als allow_chats. Das Abonnement wird für dich angelegt.',
+    ],
+  },
   github: {
     en: [
       'At github.com, Settings, Developer settings, create a GitHub App: read and write for issues and pull requests, read for contents, and the events of the guide.',

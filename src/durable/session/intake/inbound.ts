@@ -176,9 +176,11 @@ function isKnown({ chatOutbox: { inboundEvents } }: Session, { key, releases }: 
 }
 
 /** Stored with the session, so that the object finds it after an eviction even without a turn. */
-function recordEvent(session: Session, { key, releases }: InboundSubmission): void {
+function recordEvent(session: Session, { key, releases, asker: { replyHandle } }: InboundSubmission): void {
   const { inboundEvents } = session.chatOutbox
-  if (session.journal.isBlank) session.updateMeta({})
+  // Where nothing can be sent without a handle, that of the last message serves when an earlier one is used up.
+  const isNeeded = replyHandle?.maxUses !== undefined
+  if (isNeeded || session.journal.isBlank) session.updateMeta(isNeeded ? { lastHandle: replyHandle } : {})
   if (releases) inboundEvents.release(releases)
   else inboundEvents.record(key, clock.now())
 }
@@ -304,7 +306,9 @@ function confirmJoined(session: Session, submission: InboundSubmission, { mode, 
   // A queued message has a turn of its own, whose answer is awaited.
   if (asker.replyHandle?.isAwaited && mode !== 'queue')
     session.chatOutbox.answerAwaited(asker.replyHandle, hasQuestion ? 'Noted: this answers it.' : busyNotices[mode])
-  else if (hasBusyNotice && !hasQuestion) confirmWaiting(session, asker, mode)
+  // The answer needs the handle.
+  else if (hasBusyNotice && !hasQuestion && asker.replyHandle?.maxUses === undefined)
+    confirmWaiting(session, asker, mode)
 }
 
 function confirmWaiting(session: Session, { replyHandle }: ChatAuthor, mode: BusyMode): void {

@@ -41,13 +41,18 @@ async function ring(env: Env, { phone, number, tenantId, order }: OrderedCall): 
   const unplaced = { ...call, callSid: `${waitingName(number)}:${call.at}` }
   if (!(await waiting.orderCall(unplaced, { ...order, isUncertain: true })))
     return { error: 'This number is being called. Wait for the report.' }
-  const placed = await phone.channel.placeCall?.(phone, number)
+  const placed = (await phone.channel.placeCall?.(phone, number)) ?? { refused: 'This carrier makes no calls.' }
   await failpoint('call-placed')
-  const callSid = placed && 'callSid' in placed ? placed.callSid : undefined
-  if (callSid !== undefined) await objectOf(callSid)?.orderCall({ ...call, callSid }, order)
+  if ('refused' in placed) {
+    await waiting.waitingOrder(true)
+    return { error: placed.refused }
+  }
+  const { callSid } = placed
+  // A call without an id may ring, and then finds its order here.
+  if (callSid === undefined) return { number }
+  await objectOf(callSid)?.orderCall({ ...call, callSid }, order)
   await waiting.waitingOrder(true)
-  if (callSid !== undefined) return { number }
-  return { error: placed && 'refused' in placed ? placed.refused : 'This carrier makes no calls.' }
+  return { number }
 }
 
 /** The channel that lists the number. */
