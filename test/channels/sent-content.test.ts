@@ -911,7 +911,7 @@ const typedBeside: Readonly<Record<string, string>> = {
 }
 /** A message of a person that has nothing of others. Of alerts the sender is a program. */
 const isTypedAlone =
-  /, (?:an address behind words|a file with a text|a message that the bot may not read|an alert)$|^(?:line, a quote|zulip, a poll)$/
+  /, (?:an address behind words|a file with a text|a message that the bot may not read|what was said|an alert)$|^(?:line, a quote|twitch, a reply|zulip, a poll)$/
 
 it('finds what people have typed beside what they pass on', async () => {
   for (const [platform, [deliver, rows]] of Object.entries(platforms))

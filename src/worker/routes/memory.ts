@@ -38,7 +38,7 @@ const storeShape = z.object({
 const target = z
   .enum(memoryTargets)
   .describe('memory: of the tenant. user: the profile of the caller. project: of one project.')
-const projectId = z.string().min(1).max(100).optional()
+const projectId = z.string().min(1).max(100).optional().describe('The id of a project: its memory.')
 const storeQuery = z.strictObject({ target, project: projectId })
 const entry = z.string().trim().min(1).max(20_000)
 const operationShape = z.discriminatedUnion('action', [

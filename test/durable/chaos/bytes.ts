@@ -64,11 +64,14 @@ export function answerTo(name: string, asked: ModelRequest, signal?: AbortSignal
 }
 
 const behind = globalThis.fetch
+const isProvider = /\/(?:chat\/completions|responses|messages)(?:\?|$)|:streamGenerateContent/
 
-/** The model stands in the body, or in the address. What has a stream for a body is none of ours. */
-globalThis.fetch = async (input: RequestInfo | URL, init?: RequestInit) => {
+/** The model stands in the body, or in the address. Of streams, only those to providers are read: others may be endless. */
+globalThis.fetch = async (input: RequestInfo | URL, given?: RequestInit) => {
   const url = input instanceof Request ? input.url : String(input)
-  const text = await bodyOf(input, init?.body)
+  const [copy, body] = given?.body instanceof ReadableStream && isProvider.test(url) ? given.body.tee() : []
+  const init = body ? { ...given, body } : given
+  const text = copy ? await new Response(copy).text() : await bodyOf(input, given?.body)
   const [, name = ''] = /"model":"(chaos\d+)"/.exec(text.slice(0, 1_000)) ?? /\/model\/(chaos\d+)\//.exec(url) ?? []
   const script = scripts.get(name)
   const signal = init?.signal ?? (input instanceof Request ? input.signal : undefined)
