@@ -61,6 +61,8 @@ export type BatchRunOptions = Pick<PermissionContext, 'policy' | 'judge'> & {
   readonly resultLimits: ResultLimits
   /** The run that makes the calls. */
   readonly runId: string
+  /** The model calls of the run so far. */
+  readonly step: number
   /** The entries that the model has read, as `ReadingRun` has them. */
   readonly read: ReadingRun['read']
   /** Publishes what running calls print. */
@@ -102,6 +104,7 @@ export class ToolBatches {
       scope,
       signal,
       runId,
+      step,
       read: entries,
       programs,
       seesImages,
@@ -144,13 +147,16 @@ export class ToolBatches {
     }
     const { runProgram } = this.#services
     const results = dispatch(calls, runProgram ? withPrograms(dispatchOptions, runProgram, programs) : dispatchOptions)
+    const { unattended } = approvals.policy()
+    const asking = { ...this.#options, authority, settings, runId, step, unattended, toolbox: dispatchOptions.toolbox }
     const isFixKnown = settings.learning?.fixes !== false && historyReach(authority).kind === 'tenant'
     return mapMessages(results, async (message) => {
       const touched = listTouchedPaths(calls, message.callId, dispatchOptions)
       const hint = touched.length ? await this.#hints.render(touched) : ''
       const signature = isFixKnown ? signatureOf(message, calls) : undefined
       const fix = signature === undefined ? '' : await findFix(signature, { env, authority })
-      const hinted = withTexts(message, [hint, fix])
+      const question = settings.learning?.ask_after_steps ? (await import('./how-it-went.ts')).takeQuestion(asking) : ''
+      const hinted = withTexts(message, [hint, fix, question])
       return hasLargeImage(hinted) ? storeToolImages(hinted, env.BLOBS, attachmentPrefix(tenantId, sessionId)) : hinted
     })
   }
