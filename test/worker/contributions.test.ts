@@ -145,6 +145,7 @@ const routes: readonly (readonly [Way | { readonly reason: string }, readonly st
       'POST /api/memory/pending/{id}',
       'POST /api/memory/versions/{id}/restore',
       'POST /api/memory/forget',
+      'POST /api/learning',
       'POST /api/skills',
       'PUT /api/skills/{name}',
       'PATCH /api/skills/{name}',

@@ -5,7 +5,7 @@ import { historyDb } from '#db/shards/sharded-database.ts'
 import { log } from '#agent/core/log.ts'
 import { type Authority, historyReach } from '#agent/core/permission/authority.ts'
 import { allMarks } from '#agent/core/marks.ts'
-import type { ToolMessage } from '#agent/core/message.ts'
+import { textIn, type ToolMessage } from '#agent/core/message.ts'
 import { redactJson } from '#agent/core/secrets/redaction.ts'
 import type { Settings } from '#agent/core/settings.ts'
 import type { Result, ToolCall } from '#agent/core/turn.ts'
@@ -27,14 +27,12 @@ import { failpoint } from '#durable/platform/failpoint.ts'
 import { clock } from '#durable/platform/clock.ts'
 import { newNonce } from '#durable/platform/ids.ts'
 import { redactorFor } from '#durable/platform/redaction.ts'
+import type { FindFix } from './find-fix.ts'
 import { type ProgramLog, withPrograms } from './programs.ts'
 import type { SessionServices, ToolRuntimeOptions } from './session-services.ts'
 import type { SessionToolbox } from './session-toolbox.ts'
 import { type MarkLog, openMarkLog, type ReadingRun } from './tools/mark-log.ts'
 import type { ToolScope } from './tools/turn-scope.ts'
-import { fenceUntrusted } from '#agent/untrusted/fence.ts'
-import { getFailureSignature } from '#agent/skills/learning/fixes.ts'
-import { tenantStub } from '#durable/platform/addresses.ts'
 import type { ExecutionBackend } from '#agent/core/backend.ts'
 import {
   contextFileNames,
@@ -153,8 +151,7 @@ export class ToolBatches {
     return mapMessages(results, async (message) => {
       const touched = listTouchedPaths(calls, message.callId, dispatchOptions)
       const hint = touched.length ? await this.#hints.render(touched) : ''
-      const signature = isFixKnown ? signatureOf(message, calls) : undefined
-      const fix = signature === undefined ? '' : await findFix(signature, { env, authority })
+      const fix = isFixKnown && mayHaveFailed(message) ? await findFix(message, calls, { env, authority }) : ''
       const question = settings.learning?.ask_after_steps ? (await import('./how-it-went.ts')).takeQuestion(asking) : ''
       const hinted = withTexts(message, [hint, fix, question])
       return hasLargeImage(hinted) ? storeToolImages(hinted, env.BLOBS, attachmentPrefix(tenantId, sessionId)) : hinted
@@ -216,33 +213,14 @@ async function* mapMessages(
     yield result.of === 'tool' ? { ...result, message: await change(result.message) } : result
 }
 
+/** Commands say in their result how they ended. */
+const mayHaveFailed = (message: ToolMessage): boolean => message.failed || textIn(message).includes('"exit_code"')
+
+const findFix: FindFix = async (...given) => (await import('./find-fix.ts')).findFix(...given)
+
 function withTexts(message: ToolMessage, texts: readonly string[]): ToolMessage {
   const added = texts.filter(Boolean).map((text) => ({ type: 'text' as const, text }))
   return added.length ? { ...message, content: [...message.content, ...added] } : message
-}
-
-type FixOptions = { readonly env: Pick<Env, 'TENANT'>; readonly authority: Authority }
-
-function signatureOf(message: ToolMessage, calls: readonly ToolCall[]): string | undefined {
-  const call = calls.find(({ id }) => id === message.callId)
-  return call && getFailureSignature(call, message)
-}
-
-/** A hint is a help: a tenant that cannot be reached changes no result. */
-async function findFix(signature: string, { env, authority }: FixOptions): Promise<string> {
-  try {
-    const found = await tenantStub(env, authority.tenantId).fixes.find(authority, signature)
-    if (!found) return ''
-    const nonce = crypto.randomUUID().replaceAll('-', '').slice(0, 16)
-    const known = fenceUntrusted(`${found.failed}\nwas fixed by:\n${found.fix}`, {
-      source: 'an earlier session',
-      nonce,
-    })
-    return `\n[Such a failure was fixed before (${found.uses} times). Try it if it fits.]\n${known}`
-  } catch (error) {
-    log.warn('learning.fixes_unreadable', 'Fixes of earlier failures could not be read.', { error })
-    return ''
-  }
 }
 
 type HintOptions = {

@@ -430,7 +430,7 @@ const unaudited: readonly RegExp[] = [
   /^\w+ \/api\/sessions\/\{id\}(?:$|\/)/,
   /^POST \/api\/questions\/\{id\}$/,
   // Content of the tenant, as conversations are. A job keeps who made it, and a record of every run.
-  /^\w+ \/api\/(?:memory(?:\/pending\/\{id\})?$|(?:jobs|batches)(?:$|\/))/,
+  /^\w+ \/api\/(?:learning$|memory(?:\/pending\/\{id\})?$|(?:jobs|batches)(?:$|\/))/,
   // The page signs in with a key, as every request does.
   /^\w+ \/api\/login(?:$|\/links$)/,
   // Parts of a restore, whose first part writes the entry.

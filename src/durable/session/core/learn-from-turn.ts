@@ -43,7 +43,7 @@ import { createSessionRoutes } from '#durable/models/session-routes.ts'
 import { noAuxModel } from '#durable/models/side-call.ts'
 import { newRunId, newSessionId } from '#durable/platform/ids.ts'
 import { redactorFor } from '#durable/platform/redaction.ts'
-import type { StoredFix } from '#durable/tenant/learned-fixes.ts'
+import { fixesOf, type StoredFix } from '#durable/tenant/fixes/fixes.ts'
 import type { Session } from '../session.ts'
 import { hasOpenRatings, takeRatings } from './ratings.ts'
 import { sessionStub, tenantStub } from '#durable/platform/addresses.ts'
@@ -88,7 +88,7 @@ async function recordFixes(session: Session, env: Env, authority: Authority): Pr
     failed: redactor.redact(failed),
     fix: redactor.redact(fix),
   }))
-  return tenantStub(env, session.tenantId).fixes.record(authority, redacted)
+  return fixesOf(tenantStub(env, session.tenantId)).record(authority, redacted)
 }
 
 /** At once after a compression: a review reads the messages that the summary has replaced. */
