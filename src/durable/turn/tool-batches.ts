@@ -28,6 +28,7 @@ import { clock } from '#durable/platform/clock.ts'
 import { newNonce } from '#durable/platform/ids.ts'
 import { redactorFor } from '#durable/platform/redaction.ts'
 import type { FindFix } from './find-fix.ts'
+import type { Asking } from './how-it-went.ts'
 import { type ProgramLog, withPrograms } from './programs.ts'
 import type { SessionServices, ToolRuntimeOptions } from './session-services.ts'
 import type { SessionToolbox } from './session-toolbox.ts'
@@ -147,15 +148,28 @@ export class ToolBatches {
     const results = dispatch(calls, runProgram ? withPrograms(dispatchOptions, runProgram, programs) : dispatchOptions)
     const { unattended } = approvals.policy()
     const asking = { ...this.#options, authority, settings, runId, step, unattended, toolbox: dispatchOptions.toolbox }
-    const isFixKnown = settings.learning?.fixes !== false && historyReach(authority).kind === 'tenant'
     return mapMessages(results, async (message) => {
-      const touched = listTouchedPaths(calls, message.callId, dispatchOptions)
-      const hint = touched.length ? await this.#hints.render(touched) : ''
-      const fix = isFixKnown && mayHaveFailed(message) ? await findFix(message, calls, { env, authority }) : ''
-      const question = settings.learning?.ask_after_steps ? (await import('./how-it-went.ts')).takeQuestion(asking) : ''
-      const hinted = withTexts(message, [hint, fix, question])
+      const hinted = withTexts(message, await this.#listHints(message, calls, dispatchOptions, asking))
       return hasLargeImage(hinted) ? storeToolImages(hinted, env.BLOBS, attachmentPrefix(tenantId, sessionId)) : hinted
     })
+  }
+
+  /** What a result says beside what the call did: of its folder, of its failure, and of the end of a long task. */
+  async #listHints(
+    message: ToolMessage,
+    calls: readonly ToolCall[],
+    given: Pick<DispatchOptions, 'toolbox' | 'services'>,
+    asking: Asking,
+  ): Promise<readonly string[]> {
+    const { env } = this.#options
+    const { authority, settings } = asking
+    const touched = listTouchedPaths(calls, message.callId, given)
+    const isFixKnown = settings.learning?.fixes !== false && historyReach(authority).kind === 'tenant'
+    return [
+      touched.length ? await this.#hints.render(touched) : '',
+      isFixKnown && mayHaveFailed(message) ? await findFix(message, calls, { env, authority }) : '',
+      settings.learning?.ask_after_steps ? (await import('./how-it-went.ts')).takeQuestion(asking) : '',
+    ]
   }
 
   /** Redacts and bounds the results of tools that the client ran, and stores their images. */

@@ -283,7 +283,7 @@ export const memoryRoutes = [
       const page = pageByPosition(found, call.query)
       return Response.json({
         ...page,
-        data: page.data.map(({ signature: _, isForeign, ...fix }) => ({ ...fix, foreign: isForeign })),
+        data: page.data.map(({ signature: _signature, isForeign, ...fix }) => ({ ...fix, foreign: isForeign })),
       })
     },
   }),

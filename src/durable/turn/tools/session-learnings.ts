@@ -28,26 +28,33 @@ export async function handleLearning(
   request: LearningRequest,
   call: Call,
 ): Promise<Answer> {
-  const { action } = request
+  const { action, ids } = request
   if (action === 'off' || action === 'on') return switchLearning(options, action)
-  const { authority } = call
-  const fixes = fixesOf(tenantStub(options.env, options.tenantId))
-  if (historyReach(authority).kind !== 'tenant') return { error: 'Only those who may read the sessions of the tenant.' }
-  if (action === 'search' || action === 'list' || (action === 'tags' && !request.ids)) {
-    const found = await fixes.list(authority, request.query, request.tags)
-    if (found.some(({ isForeign }) => isForeign)) call.addMarks?.(foreignMarks)
-    return action === 'tags'
-      ? { tags: countTags(found) }
-      : { fixes: found.slice(0, maxListed).map(view), count: found.length }
-  }
+  if (historyReach(call.authority).kind !== 'tenant')
+    return { error: 'Only those who may read the sessions of the tenant.' }
+  const isReading = action === 'search' || action === 'list' || (action === 'tags' && !ids)
+  return isReading ? find(options, request, call) : change(options, request, call)
+}
+
+async function find(options: SessionLearningsOptions, { action, query, tags }: LearningRequest, call: Call) {
+  const found = await fixesFor(options).list(call.authority, query, tags)
+  if (found.some(({ isForeign }) => isForeign)) call.addMarks?.(foreignMarks)
+  if (action === 'tags') return { tags: countTags(found) }
+  return { fixes: found.slice(0, maxListed).map(view), count: found.length }
+}
+
+async function change(options: SessionLearningsOptions, request: LearningRequest, call: Call): Promise<Answer> {
   const refusal = explainRefusal(options, call)
   if (refusal) return { error: refusal }
+  const { action, ids, tags = [], fix } = request
   if (action === 'save') return save(options, request, call)
-  if (action === 'tags') return changed(await fixes.tag(authority, request.ids ?? [], request.tags ?? []))
-  const redact = (text: string) => redactorFor(options.env, options.tenantId).redact(text)
-  const fix = request.fix === undefined ? undefined : redact(request.fix)
-  return { success: true, merged: await fixes.merge(authority, request.ids, fix) }
+  const fixes = fixesFor(options)
+  if (action === 'tags') return changed(await fixes.tag(call.authority, ids ?? [], tags))
+  const redacted = fix && redactorFor(options.env, options.tenantId).redact(fix)
+  return { success: true, merged: await fixes.merge(call.authority, ids, redacted) }
 }
+
+const fixesFor = ({ env, tenantId }: SessionLearningsOptions) => fixesOf(tenantStub(env, tenantId))
 
 const changed = (count: number): Answer =>
   count ? { success: true, changed: count } : { error: 'There is none with these ids. list shows them.' }
@@ -76,7 +83,7 @@ async function save(options: SessionLearningsOptions, request: LearningRequest, 
   const { env, tenantId } = options
   const redactor = redactorFor(env, tenantId)
   const stored = createFix(given, (text) => redactor.redact(text))
-  const id = await fixesOf(tenantStub(env, tenantId)).save(authority, stored, tags)
+  const id = await fixesFor(options).save(authority, stored, tags)
   return id === undefined ? { error: 'Not stored.' } : { success: true, id }
 }
 
