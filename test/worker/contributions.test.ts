@@ -151,6 +151,7 @@ const routes: readonly (readonly [Way | { readonly reason: string }, readonly st
       'PATCH /api/skills/{name}',
       'POST /api/skills/{name}/update',
       'POST /api/skills/import',
+      'POST /api/skills/{name}/publish',
       'PUT /api/skills/{name}/files/{path}',
     ],
   ],

@@ -425,6 +425,8 @@ const unaudited: readonly RegExp[] = [
   // Writes an entry when somebody was signed in (mcp-oauth.test.ts).
   /^DELETE \/api\/mcp\/servers\/\{alias\}\/oauth$/,
   /^POST \/(?:ag-ui$|a2a(?:$|\/))/,
+  // Writes an entry when GitHub has taken it (publish-skill.test.ts).
+  /^POST \/api\/skills\/\{name\}\/publish$/,
   /^\w+ \/v1\/(?:chat\/completions|responses|conversations|embeddings|audio|images|runs|files|uploads|models)/,
   /^\w+ \/api\/sessions(?:\/import)?$/,
   /^\w+ \/api\/sessions\/\{id\}(?:$|\/)/,
