@@ -8,7 +8,7 @@ import type { SkillContent } from '#agent/core/skills/skill.ts'
 import type { GuardedFetch } from '#durable/platform/guarded-fetch.ts'
 
 export type PublishRequest = {
-  readonly fetch: GuardedFetch
+  readonly guardedFetch: GuardedFetch
   readonly base: string
   /** The address comes from a variable of the deployment. */
   readonly isTrusted: boolean
@@ -79,9 +79,9 @@ type Api = {
   readonly need: (method: string, path: string, body?: object) => Promise<unknown>
 }
 
-function openApi({ fetch, base, token, isTrusted }: PublishRequest): Api {
+function openApi({ guardedFetch, base, token, isTrusted }: PublishRequest): Api {
   const call: Api['call'] = async (method, path, body) => {
-    const { response } = await fetch({
+    const { response } = await guardedFetch({
       url: `${base.replace(/\/+$/, '')}${path}`,
       method,
       headers: {

@@ -149,7 +149,7 @@ async function publish(call: RouteCall<unknown, z.infer<typeof publishBody>>): P
   const base = variablesOf(env)['GITHUB_API_BASE']
   const { head, hash } = summary
   const published = await publishSkill({
-    fetch: createTenantFetch(env, tenant.id, (work) => web.executionCtx.waitUntil(work)),
+    guardedFetch: createTenantFetch(env, tenant.id, (work) => web.executionCtx.waitUntil(work)),
     base: base ?? 'https://api.github.com',
     isTrusted: base !== undefined,
     token,
