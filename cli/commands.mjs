@@ -155,7 +155,7 @@ export const commands = {
   },
   skills: {
     usage:
-      'skills [ls] · show NAME · import URL [NAME] [--accept] · update NAME [--accept] · rm NAME · snapshot FILE · restore FILE [--accept]',
+      'skills [ls] · show NAME · import URL [NAME] [--accept] · update NAME [--accept] · publish NAME OWNER/REPOSITORY · rm NAME · snapshot FILE · restore FILE [--accept]',
     says: 'instructions that the agent follows; a copy of all in a file',
     options: { accept: flag },
     load: () => import('./commands/skills.mjs'),

@@ -1,4 +1,4 @@
-/** `talaria skills`: lists, shows, imports, updates and deletes skills, and keeps all in a file. */
+/** `talaria skills`: lists, shows, imports, updates, publishes and deletes skills, and keeps all in a file. */
 
 import { createClient } from '../client.mjs'
 import { requireConfig } from '../config.mjs'
@@ -13,13 +13,22 @@ const ofAll =
   async (...call) =>
     (await import('./skill-snapshot.mjs'))[action](...call)
 
-const actions = { show, import: bring, update, rm: remove, snapshot: ofAll('snapshot'), restore: ofAll('restore') }
+const actions = {
+  show,
+  import: bring,
+  update,
+  publish,
+  rm: remove,
+  snapshot: ofAll('snapshot'),
+  restore: ofAll('restore'),
+}
 
 export async function run({ options, words: [action = 'ls', name, ...words], usage }) {
   const client = createClient(requireConfig())
   if (action === 'ls' && name === undefined) return list(client, options)
   const act = Object.hasOwn(actions, action) ? actions[action] : undefined
-  if (!act || !name || words.length > (act === bring ? 1 : 0)) throw new UsageError(`talaria ${usage}`)
+  if (!act || !name || words.length > (act === bring || act === publish ? 1 : 0))
+    throw new UsageError(`talaria ${usage}`)
   return act(client, options, name, ...words)
 }
 
@@ -54,4 +63,10 @@ async function update(client, options, name) {
   if (!available) return printOne(options, { name, status: 'current' }, 'It is the newest version.')
   const { body } = await client.call('POST', skillPath(name, '/update'), careOf(options))
   printOne(options, body, 'Updated.')
+}
+
+async function publish(client, options, name, repository) {
+  if (!repository) throw new UsageError('talaria skills publish NAME OWNER/REPOSITORY')
+  const { body } = await client.call('POST', skillPath(name, '/publish'), { repository })
+  printOne(options, body, `${body.created ? 'Offered' : 'Offered before'}: ${plain(body.url)}`)
 }

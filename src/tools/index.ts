@@ -29,6 +29,7 @@ import patch from './file/patch.tool.ts'
 import readFile from './file/read-file.tool.ts'
 import searchFiles from './file/search-files.tool.ts'
 import writeFile from './file/write-file.tool.ts'
+import learning from './learning.tool.ts'
 import imageGenerate from './media/image-generate.tool.ts'
 import textToSpeech from './media/text-to-speech.tool.ts'
 import videoGenerate from './media/video-generate.tool.ts'
@@ -75,6 +76,7 @@ export const tools: readonly Tool[] = [
   readFile,
   searchFiles,
   writeFile,
+  learning,
   imageGenerate,
   textToSpeech,
   videoGenerate,

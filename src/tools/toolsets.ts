@@ -24,6 +24,7 @@ const core: readonly string[] = [
   'sessions',
   'skills',
   'memory',
+  'learning',
   'todo',
   'session_search',
   'clarify',
@@ -37,7 +38,7 @@ const core: readonly string[] = [
 const coreWithout = (...names: string[]): Toolset => ({ includes: core.filter((name) => !names.includes(name)) })
 
 const groups: Readonly<Record<string, Toolset>> = {
-  ...toolsetPerTool('memory', 'todo', 'session_search', 'clarify', 'cronjob'),
+  ...toolsetPerTool('memory', 'learning', 'todo', 'session_search', 'clarify', 'cronjob'),
   web: { tools: ['web_search', 'web_extract'] },
   search: { tools: ['web_search'] },
   terminal: { tools: ['terminal', 'process'] },
@@ -111,8 +112,8 @@ const platforms = [
 const presets: Readonly<Record<string, Toolset>> = {
   'talaria-cli': { includes: core },
   ...Object.fromEntries(platforms.map((name) => [`talaria-${name}`, { includes: core }])),
-  'talaria-cron': coreWithout('clarify', 'cronjob', 'memory'),
-  'talaria-batch': coreWithout('clarify', 'cronjob', 'memory', 'delegation', 'sessions'),
+  'talaria-cron': coreWithout('clarify', 'cronjob', 'memory', 'learning'),
+  'talaria-batch': coreWithout('clarify', 'cronjob', 'memory', 'learning', 'delegation', 'sessions'),
   'talaria-webhook': { tools: ['web_search', 'web_extract', 'vision_analyze', 'clarify'] },
 }
 
@@ -157,8 +158,8 @@ export const presetBounds: Readonly<
   Record<string, { readonly only?: readonly string[]; readonly never?: readonly string[] }>
 > = {
   'talaria-webhook': { only: ['talaria-webhook'] },
-  'talaria-cron': { never: ['clarify', 'cronjob', 'memory', 'send_message', 'place_call'] },
-  'talaria-batch': { never: ['clarify', 'cronjob', 'memory', 'send_message', 'place_call', 'delegation'] },
+  'talaria-cron': { never: ['clarify', 'cronjob', 'memory', 'learning', 'send_message', 'place_call'] },
+  'talaria-batch': { never: ['clarify', 'cronjob', 'memory', 'learning', 'send_message', 'place_call', 'delegation'] },
 }
 
 export type ToolsetExpansion = {

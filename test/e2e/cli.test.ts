@@ -104,6 +104,11 @@ it('keeps all skills in a file, and brings them back', async () => {
   const before = await all()
   expect(await run(['skills', 'snapshot', file])).toMatchObject({ code: 0 })
 
+  // The whole way is tested in publish-skill.test.ts.
+  const unpublished = await run(['skills', 'publish', 'kept', 'acme/skills'])
+  expect(unpublished).toMatchObject({ code: 1, err: expect.stringContaining('no secret GITHUB_TOKEN') as string })
+  expect((await run(['skills', 'publish', 'kept'])).code).toBe(2)
+
   await api('PUT', '/api/skills/changed', { content: textOf('changed', 'Something else.') })
   await put('changed/files/references/a%20b.md', 'Changed.')
   await put('changed/files/references/new.md', 'New.')

@@ -23,6 +23,8 @@ export const addressFetches: readonly AddressFetch[] = [
   // --- in place of a person or a job
   { file: 'worker/files/uploads.ts', by: 'ordered' },
   { file: 'worker/routes/skills/skill-imports.ts', by: 'ordered' },
+  // The repository, below the address of GitHub.
+  { file: 'worker/routes/skills/publish-skill.ts', by: 'platform' },
   { file: 'worker/input/discover-models.ts', by: 'ordered' },
   { file: 'durable/tenant/jobs/run-job.ts', by: 'ordered' },
   { file: 'durable/tenant/jobs/deliver-result.ts', by: 'ordered' },

@@ -32,6 +32,8 @@ await Promise.all([
   import('#durable/tenant/vault/vault-rows.ts'),
   import('#tools/browser/ask-person.ts'),
   import('#durable/turn/prompt/memory-layers.ts'),
+  import('#durable/tenant/fixes/stored-fixes.ts'),
+  import('#durable/turn/find-fix.ts'),
   import('#tools/browser/browser-files.ts'),
   import('#tools/search-sessions.ts'),
   import('#tools/terminal/process-actions.ts'),

@@ -197,6 +197,47 @@ describe('the memory of a project', () => {
     expect((await get(other)).body.project?.entries).toEqual([])
   })
 
+  it('is shown, restored and decided by commands of its sessions alone, which say when nothing was restored', async () => {
+    const { tenant, key, newProject, add, get, patch } = await setUp()
+    const project = await newProject([{ role: 'team', access: 'use' }])
+    const more = 'It has a pool, a garden and a view of the whole lake.'
+    await add(project, fact)
+    await patch(project, { action: 'replace', old_text: 'six beds', content: more })
+    const say = async (input: string, project_id: string | undefined = project, by = key) => {
+      const { id } = await newSession(project_id ? { project_id } : {}, by)
+      return (await call<{ output: string }>('POST', `/api/sessions/${id}/chat`, { key: by, body: { input } })).body
+        .output
+    }
+    const entries = async () => (await get(project)).body.project?.entries
+    const shown = await say('/memory versions')
+    const ids = [...shown.matchAll(/^(\d+) \(project, /gm)].map(([, id]) => id)
+    expect([ids.length, shown]).toEqual([2, expect.stringContaining(`+ ${more}`)])
+    const elsewhere = await newProject()
+    expect(await say('/memory versions', elsewhere)).not.toContain('pool')
+    expect(await say(`/memory restore ${ids[1]}`, elsewhere)).toContain('There is no version')
+    const member = await newKey(tenant, all, { role: 'team' })
+    expect(await say(`/memory restore ${ids[1]}`, project, member)).toMatch(/not stored.*may use this project/)
+    expect(await entries()).toEqual([more])
+    expect(await say(`/memory restore ${ids[1]}`)).toContain('Restored.')
+    expect(await entries()).toEqual([fact])
+    // A version that has become too long.
+    await call('PATCH', '/api/settings', { key, body: { memory: { memory_char_limit: fact.length + 5 } } })
+    expect(await say(`/memory restore ${ids[0]}`)).toMatch(/not stored\. This version has \d+ characters/)
+    expect(await entries()).toEqual([fact])
+
+    await call('PATCH', '/api/settings', { key, body: { memory: { write_approval: true, memory_char_limit: 500 } } })
+    await memoryOf(bindings.TENANT.getByName(`t/${tenant}`)).change(ownerAuthority(tenant), {
+      target: 'project',
+      project: { id: project },
+      operations: [{ action: 'add', content: 'It has a sauna.' }],
+    })
+    const [, write] = /^(\S+) \(project\): add "It has a sauna\."/.exec(await say('/memory pending')) ?? []
+    expect(await say(`/memory approve ${write}`, project, member)).not.toContain('stored. New')
+    expect(await say(`/memory approve ${write}`)).toContain('stored. New sessions get it.')
+    expect(await entries()).toEqual([fact, 'It has a sauna.'])
+    expect(await say('/memory pending')).toBe('Nothing waits for approval.')
+  })
+
   it('ends with its project', async () => {
     const { tenant, key, newProject, add, prompt } = await setUp()
     const project = await newProject()

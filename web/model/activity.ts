@@ -16,7 +16,7 @@ const kinds = {
   look: ['vision_analyze'],
   delegate: ['delegate_task'],
   plan: ['todo'],
-  remember: ['memory'],
+  remember: ['memory', 'learning'],
   skill: ['skill_view', 'skills_list', 'skill_manage'],
   ask: ['clarify'],
   past: ['session_search'],

@@ -95,6 +95,7 @@ export const settingsInEnglish: SettingWords = {
     'learning.model': 'Model of the review',
     'learning.review_turns': 'Messages between two reviews',
     'learning.review_steps': 'Steps between two reviews',
+    'learning.ask_after_steps': 'Ask how it went after so many steps',
     'skills.sources': 'Places to search for skills',
     'memory.enabled': 'Memory and profiles',
     'memory.memory_enabled': 'Memory of the tenant',

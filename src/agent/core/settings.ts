@@ -236,6 +236,9 @@ export const settingsSchema = z.strictObject({
       model: modelId.optional().describe('Of the review. Default: AUX_MODEL, else a cheap model if one is known.'),
       review_turns: count(1_000).optional().describe('Messages of a person between two reviews. Default: 10.'),
       review_steps: count(1_000).optional().describe('Steps with tools between two reviews. Default: 10.'),
+      ask_after_steps: count(1_000)
+        .optional()
+        .describe('A turn with so many steps ends with the question how it went, once in a session. Default: never.'),
     })
     .optional(),
   skills: z

@@ -1,6 +1,7 @@
 /** Defines a tool and the services it may use. `defineTool` in src/tools creates tools. */
 
 import type { Marks } from './marks.ts'
+import type { Learnings } from './recall/learnings.ts'
 import type { ToolSchema } from './request/tool-schema.ts'
 import type { Memory } from './recall/memory.ts'
 import type { Assessment, Risk } from './permission/approval.ts'
@@ -191,6 +192,7 @@ export type Services = {
   readonly skills: Skills
   /** Facts that last longer than the session. */
   readonly memory: Memory
+  readonly learnings: Learnings
   readonly subagents: Subagents
   readonly checkpoints: NamedCheckpoints
   /** Prompts and scripts that run at their times. */

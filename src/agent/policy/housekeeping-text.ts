@@ -6,7 +6,7 @@
 import { textIn } from '#agent/core/message.ts'
 import type { OnReply } from './policy.ts'
 
-const housekeepingTools: ReadonlySet<string> = new Set(['memory', 'todo', 'skill_manage', 'session_search'])
+const housekeepingTools: ReadonlySet<string> = new Set(['memory', 'learning', 'todo', 'skill_manage', 'session_search'])
 
 export const rememberHousekeepingText: OnReply = ({ turn, reply, calls }) => {
   const text = textIn(reply).trim()

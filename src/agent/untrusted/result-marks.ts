@@ -59,6 +59,7 @@ const rules: Readonly<Record<string, MarkRule>> = {
   vision_analyze: (call) => (isWebImage(call.input) ? foreignMarks : files(call)),
   memory: tenantData,
   session_search: tenantData,
+  learning: tenantData,
   cronjob: tenantData,
   send_message: tenantData,
   place_call: tenantData,

@@ -101,6 +101,7 @@ export const repeatableSessionCalls: RepeatableCalls = {
 
 const readsOfMemory: readonly unknown[] = ['read', 'listAll', 'pending', 'entries', 'versions']
 const repeatMemory: Repeat = (args) => (readsOfMemory.includes(args[1]) ? args : undefined)
+const repeatFixes: Repeat = (args) => (args[1] === 'find' || args[1] === 'list' ? args : undefined)
 
 export const repeatableTenantCalls: RepeatableCalls = {
   ...listCalls<Paths<TenantMethods>>([
@@ -133,7 +134,6 @@ export const repeatableTenantCalls: RepeatableCalls = {
     'dataKeys.get',
     'dataKeys.put',
     'deletions.start',
-    'fixes.find',
     'imageDescriptions.find',
     'imageDescriptions.add',
     'jobs.get',
@@ -170,6 +170,7 @@ export const repeatableTenantCalls: RepeatableCalls = {
     'windows.list',
     'windows.record',
   ]),
+  'fixes.run': repeatFixes,
   'memory.run': repeatMemory,
   fetch: repeatFetch,
 }

@@ -212,6 +212,8 @@ export type SessionMetadata = Conversations & {
   readonly goal?: Goal | undefined
   readonly heartbeat?: Heartbeat | undefined
   readonly loop?: Loop | undefined
+  /** The run whose model was told to ask how it went (turn/how-it-went.ts). */
+  readonly askedHow?: string
   /** Messages up to this seq were looked at by a review (learning/start-review.ts). */
   readonly reviewedThrough?: number
   /** Runs up to this row were kept as trajectories (copies/trajectories.ts). */

@@ -35,7 +35,8 @@ import { EventRelay } from './events/event-relay.ts'
 import { EventRelays } from './events/event-relays.ts'
 import { TenantEvents } from './events/tenant-events.ts'
 import { maxEventSockets, TenantSockets } from './events/tenant-sockets.ts'
-import { TenantFixes } from './learned-fixes.ts'
+import type { FixMethod } from './fixes/fixes.ts'
+import type { StoredFixes } from './fixes/stored-fixes.ts'
 import { createTenantJobs } from './jobs/create-jobs.ts'
 import type { TenantJobs } from './jobs/jobs.ts'
 import { TenantKeyHealth } from './secrets/key-health.ts'
@@ -278,7 +279,10 @@ export class TenantDO extends DurableObject<Env> {
     armAlarm: () => this.armAlarm(),
     runInBackground: (work) => this.ctx.waitUntil(work),
   })
-  readonly #fixes = new TenantFixes(this.#mayChange, this.#sql)
+  readonly #fixes = new LoadedTenantPart<StoredFixes, FixMethod>(
+    this.#mayChange,
+    async () => new (await import('./fixes/stored-fixes.ts')).StoredFixes(this.#mayChange, this.#sql),
+  )
   readonly #imageDescriptions = new TenantImageDescriptions(this.#mayChange, this.#sql)
   readonly #network = new TenantNetwork(this.#mayChange, this.#sql)
   readonly #browsers = new TenantBrowsers(
@@ -441,7 +445,7 @@ export class TenantDO extends DurableObject<Env> {
     return this.#recall
   }
 
-  get fixes(): TenantFixes {
+  get fixes(): LoadedTenantPart<StoredFixes, FixMethod> {
     return this.#fixes
   }
 

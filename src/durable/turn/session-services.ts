@@ -225,6 +225,10 @@ export class SessionServices {
         isGroup: () => meta().origin?.isGroup === true,
         project: () => memoryProjectOf(meta()),
       }),
+      learnings: {
+        handle: async (...given) =>
+          (await import('./tools/session-learnings.ts')).handleLearning(this.#options, ...given),
+      },
       subagents: createSessionSubagents(subagents),
       checkpoints,
       media: this.paidMedia.media,
@@ -250,7 +254,8 @@ export class SessionServices {
   /** The names of what tools may need now. */
   names(settings: Settings, { withoutMemory }: ToolScope): readonly ServiceName[] {
     const hasMemory = !withoutMemory && settings.memory?.enabled !== false
-    const names = (Object.keys(this.all) as ServiceName[]).filter((name) => hasMemory || name !== 'memory')
+    const left = new Set([...(hasMemory ? [] : ['memory']), ...(withoutMemory ? ['learnings'] : [])])
+    const names = (Object.keys(this.all) as ServiceName[]).filter((name) => !left.has(name))
     return this.runProgram ? [...names, 'programs'] : names
   }
 

@@ -5,7 +5,7 @@ import { historyDb } from '#db/shards/sharded-database.ts'
 import { log } from '#agent/core/log.ts'
 import { type Authority, historyReach } from '#agent/core/permission/authority.ts'
 import { allMarks } from '#agent/core/marks.ts'
-import type { ToolMessage } from '#agent/core/message.ts'
+import { textIn, type ToolMessage } from '#agent/core/message.ts'
 import { redactJson } from '#agent/core/secrets/redaction.ts'
 import type { Settings } from '#agent/core/settings.ts'
 import type { Result, ToolCall } from '#agent/core/turn.ts'
@@ -27,14 +27,13 @@ import { failpoint } from '#durable/platform/failpoint.ts'
 import { clock } from '#durable/platform/clock.ts'
 import { newNonce } from '#durable/platform/ids.ts'
 import { redactorFor } from '#durable/platform/redaction.ts'
+import type { FindFix } from './find-fix.ts'
+import type { Asking } from './how-it-went.ts'
 import { type ProgramLog, withPrograms } from './programs.ts'
 import type { SessionServices, ToolRuntimeOptions } from './session-services.ts'
 import type { SessionToolbox } from './session-toolbox.ts'
 import { type MarkLog, openMarkLog, type ReadingRun } from './tools/mark-log.ts'
 import type { ToolScope } from './tools/turn-scope.ts'
-import { fenceUntrusted } from '#agent/untrusted/fence.ts'
-import { getFailureSignature } from '#agent/skills/learning/fixes.ts'
-import { tenantStub } from '#durable/platform/addresses.ts'
 import type { ExecutionBackend } from '#agent/core/backend.ts'
 import {
   contextFileNames,
@@ -61,6 +60,8 @@ export type BatchRunOptions = Pick<PermissionContext, 'policy' | 'judge'> & {
   readonly resultLimits: ResultLimits
   /** The run that makes the calls. */
   readonly runId: string
+  /** The model calls of the run so far. */
+  readonly step: number
   /** The entries that the model has read, as `ReadingRun` has them. */
   readonly read: ReadingRun['read']
   /** Publishes what running calls print. */
@@ -102,6 +103,7 @@ export class ToolBatches {
       scope,
       signal,
       runId,
+      step,
       read: entries,
       programs,
       seesImages,
@@ -144,15 +146,30 @@ export class ToolBatches {
     }
     const { runProgram } = this.#services
     const results = dispatch(calls, runProgram ? withPrograms(dispatchOptions, runProgram, programs) : dispatchOptions)
-    const isFixKnown = settings.learning?.fixes !== false && historyReach(authority).kind === 'tenant'
+    const { unattended } = approvals.policy()
+    const asking = { ...this.#options, authority, settings, runId, step, unattended, toolbox: dispatchOptions.toolbox }
     return mapMessages(results, async (message) => {
-      const touched = listTouchedPaths(calls, message.callId, dispatchOptions)
-      const hint = touched.length ? await this.#hints.render(touched) : ''
-      const signature = isFixKnown ? signatureOf(message, calls) : undefined
-      const fix = signature === undefined ? '' : await findFix(signature, { env, authority })
-      const hinted = withTexts(message, [hint, fix])
+      const hinted = withTexts(message, await this.#listHints(message, calls, dispatchOptions, asking))
       return hasLargeImage(hinted) ? storeToolImages(hinted, env.BLOBS, attachmentPrefix(tenantId, sessionId)) : hinted
     })
+  }
+
+  /** What a result says beside what the call did: of its folder, of its failure, and of the end of a long task. */
+  async #listHints(
+    message: ToolMessage,
+    calls: readonly ToolCall[],
+    given: Pick<DispatchOptions, 'toolbox' | 'services'>,
+    asking: Asking,
+  ): Promise<readonly string[]> {
+    const { env } = this.#options
+    const { authority, settings } = asking
+    const touched = listTouchedPaths(calls, message.callId, given)
+    const isFixKnown = settings.learning?.fixes !== false && historyReach(authority).kind === 'tenant'
+    return [
+      touched.length ? await this.#hints.render(touched) : '',
+      isFixKnown && mayHaveFailed(message) ? await findFix(message, calls, { env, authority }) : '',
+      settings.learning?.ask_after_steps ? (await import('./how-it-went.ts')).takeQuestion(asking) : '',
+    ]
   }
 
   /** Redacts and bounds the results of tools that the client ran, and stores their images. */
@@ -210,33 +227,14 @@ async function* mapMessages(
     yield result.of === 'tool' ? { ...result, message: await change(result.message) } : result
 }
 
+/** Commands say in their result how they ended. */
+const mayHaveFailed = (message: ToolMessage): boolean => message.failed || textIn(message).includes('"exit_code"')
+
+const findFix: FindFix = async (...given) => (await import('./find-fix.ts')).findFix(...given)
+
 function withTexts(message: ToolMessage, texts: readonly string[]): ToolMessage {
   const added = texts.filter(Boolean).map((text) => ({ type: 'text' as const, text }))
   return added.length ? { ...message, content: [...message.content, ...added] } : message
-}
-
-type FixOptions = { readonly env: Pick<Env, 'TENANT'>; readonly authority: Authority }
-
-function signatureOf(message: ToolMessage, calls: readonly ToolCall[]): string | undefined {
-  const call = calls.find(({ id }) => id === message.callId)
-  return call && getFailureSignature(call, message)
-}
-
-/** A hint is a help: a tenant that cannot be reached changes no result. */
-async function findFix(signature: string, { env, authority }: FixOptions): Promise<string> {
-  try {
-    const found = await tenantStub(env, authority.tenantId).fixes.find(authority, signature)
-    if (!found) return ''
-    const nonce = crypto.randomUUID().replaceAll('-', '').slice(0, 16)
-    const known = fenceUntrusted(`${found.failed}\nwas fixed by:\n${found.fix}`, {
-      source: 'an earlier session',
-      nonce,
-    })
-    return `\n[Such a failure was fixed before (${found.uses} times). Try it if it fits.]\n${known}`
-  } catch (error) {
-    log.warn('learning.fixes_unreadable', 'Fixes of earlier failures could not be read.', { error })
-    return ''
-  }
 }
 
 type HintOptions = {

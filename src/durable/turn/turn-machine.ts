@@ -214,6 +214,7 @@ const createToolEffects = (session: TurnSession, routesOf: (turn: Turn) => reado
       scope: turnScope(session),
       signal: session.driver.abortable().signal,
       runId: session.store.turn().id,
+      step: session.store.turn().budget.spent,
       read: session.store.contextEntries(),
       earlierResults: settledResults(session.store.turn()),
       resultLimits: getResultLimits(windowOf(session, routesOf(session.store.turn()))),

@@ -16,6 +16,8 @@ import {
 } from '#agent/core/recall/memory.ts'
 import { forgetSnapshot } from '#durable/tenant/tenant-snapshot.ts'
 import { type EntryOrigin, type Forgotten, memoryOf } from '#durable/tenant/memory/memory.ts'
+import { fixesOf } from '#durable/tenant/fixes/fixes.ts'
+import { redactorFor } from '#durable/platform/redaction.ts'
 import { projectsOf } from '#durable/tenant/projects/project.ts'
 import { tenantStub } from '#durable/platform/addresses.ts'
 import { AppError, invalid } from '../errors.ts'
@@ -38,7 +40,7 @@ const storeShape = z.object({
 const target = z
   .enum(memoryTargets)
   .describe('memory: of the tenant. user: the profile of the caller. project: of one project.')
-const projectId = z.string().min(1).max(100).optional().describe('The id of a project: its memory.')
+const projectId = z.string().min(1).max(100).optional().describe('A project, for its store.')
 const storeQuery = z.strictObject({ target, project: projectId })
 const entry = z.string().trim().min(1).max(20_000)
 const operationShape = z.discriminatedUnion('action', [
@@ -82,16 +84,36 @@ const forgottenShape = z.object({
   outside: z.string().nullable().describe('The memory service of memory.provider, which keeps what it has.'),
 })
 const fixShape = z.object({
+  id: z.string(),
   tool: z.string(),
   error: z.string(),
   failed: z.string().describe('The call that failed.'),
   fix: z.string().describe('The calls that fixed it, one a line.'),
   uses: z.int(),
+  tags: z.array(z.string()),
+  foreign: z.boolean().describe('Its turn had read what others wrote, or it is older than this mark.'),
 })
 const fixQuery = z.strictObject({
   ...pageQuery,
   query: z.string().max(500).optional().describe('Words that a fix has, all of them.'),
+  tag: z.string().max(40).optional().describe('One of its tags.'),
 })
+const fixText = z.string().trim().min(1).max(2_000)
+const fixIds = z.array(z.string().max(20)).min(1).max(200)
+const fixTags = z.array(z.string().trim().min(1).max(40)).max(10)
+const learningBody = z.discriminatedUnion('action', [
+  z.strictObject({
+    action: z.literal('save'),
+    error: fixText,
+    fix: fixText,
+    tool: z.string().trim().min(1).max(64).optional(),
+    failed: fixText.optional(),
+    tags: fixTags.optional(),
+  }),
+  z.strictObject({ action: z.literal('tag'), ids: fixIds, tags: fixTags }),
+  z.strictObject({ action: z.literal('consolidate'), ids: fixIds.optional(), fix: fixText.optional() }),
+  z.strictObject({ action: z.literal('delete'), ids: fixIds }),
+])
 nameSchemas({
   MemoryEntry: entryShape,
   MemoryVersion: versionShape,
@@ -208,6 +230,26 @@ const forgetBody = z
     { error: 'Give one of words, session_id and person.', path: ['words'] },
   )
 
+/** Returns how many failures have changed or are gone, and the id of a new one. */
+async function changeFixes(call: RouteCall<unknown, z.infer<typeof learningBody>>) {
+  const { env, tenant, authority, body } = call
+  const fixes = fixesOf(tenantStub(env, tenant.id))
+  const redact = (text: string) => redactorFor(env, tenant.id).redact(text)
+  switch (body.action) {
+    case 'save': {
+      const { createFix } = await import('#agent/skills/learning/fixes.ts')
+      const id = await fixes.save(authority, createFix(body, redact), body.tags)
+      return { id: id ?? null, changed: id === undefined ? 0 : 1 }
+    }
+    case 'tag':
+      return { id: null, changed: await fixes.tag(authority, body.ids, body.tags) }
+    case 'consolidate':
+      return { id: null, changed: await fixes.merge(authority, body.ids, body.fix && redact(body.fix)) }
+    case 'delete':
+      return { id: null, changed: await fixes.remove(authority, body.ids) }
+  }
+}
+
 async function forget(call: RouteCall<unknown, z.infer<typeof forgetBody>>): Promise<Response> {
   const { words, session_id: sessionId, person: given, confirm } = call.body
   const person = given === 'me' ? (memoryReach(call.authority)?.owner ?? 'me') : given
@@ -235,14 +277,34 @@ export const memoryRoutes = [
     query: fixQuery,
     responses: ok('Those seen last first', listOf(fixShape)),
     handle: async (call) => {
-      const fixes = await tenantStub(call.env, call.tenant.id).fixes.list(call.authority, call.query.query)
-      return Response.json(
-        pageByPosition(
-          fixes.map(({ tool, error, failed, fix, uses }) => ({ tool, error, failed, fix, uses })),
-          call.query,
-        ),
-      )
+      const { query, tag: wanted } = call.query
+      const fixes = fixesOf(tenantStub(call.env, call.tenant.id))
+      const found = await fixes.list(call.authority, query, wanted === undefined ? [] : [wanted])
+      const page = pageByPosition(found, call.query)
+      return Response.json({
+        ...page,
+        data: page.data.map(({ signature: _signature, isForeign, ...fix }) => ({ ...fix, foreign: isForeign })),
+      })
     },
+  }),
+  route({
+    method: 'post',
+    path: '/api/learning',
+    id: 'updateFixes',
+    scope: 'write',
+    isTenantWide: true,
+    tag,
+    summary: 'Save, tag, consolidate and delete failures and their fixes',
+    body: learningBody,
+    example: {
+      action: 'save',
+      tool: 'terminal',
+      failed: 'make',
+      error: 'make: command not found',
+      fix: 'npm run build',
+    },
+    responses: ok('How many have changed or are gone', z.object({ id: z.string().nullable(), changed: z.int() })),
+    handle: async (call) => Response.json(await changeFixes(call)),
   }),
   route({
     method: 'get',

@@ -128,7 +128,7 @@ async function resolveProject(
 type Present<T> = { [Field in keyof T]?: Exclude<T[Field], undefined> }
 
 /** The tools that keep something of a conversation after its end. */
-const keepingTools = ['memory', 'skill_manage', 'cronjob'] as const
+const keepingTools = ['memory', 'learning', 'skill_manage', 'cronjob'] as const
 
 const forgetful = (settings: Settings = {}, { toolsets }: Settings): Settings => ({
   ...settings,

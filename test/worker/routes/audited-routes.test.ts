@@ -425,12 +425,14 @@ const unaudited: readonly RegExp[] = [
   // Writes an entry when somebody was signed in (mcp-oauth.test.ts).
   /^DELETE \/api\/mcp\/servers\/\{alias\}\/oauth$/,
   /^POST \/(?:ag-ui$|a2a(?:$|\/))/,
+  // Writes an entry when GitHub has taken it (publish-skill.test.ts).
+  /^POST \/api\/skills\/\{name\}\/publish$/,
   /^\w+ \/v1\/(?:chat\/completions|responses|conversations|embeddings|audio|images|runs|files|uploads|models)/,
   /^\w+ \/api\/sessions(?:\/import)?$/,
   /^\w+ \/api\/sessions\/\{id\}(?:$|\/)/,
   /^POST \/api\/questions\/\{id\}$/,
   // Content of the tenant, as conversations are. A job keeps who made it, and a record of every run.
-  /^\w+ \/api\/(?:memory(?:\/pending\/\{id\})?$|(?:jobs|batches)(?:$|\/))/,
+  /^\w+ \/api\/(?:learning$|memory(?:\/pending\/\{id\})?$|(?:jobs|batches)(?:$|\/))/,
   // The page signs in with a key, as every request does.
   /^\w+ \/api\/login(?:$|\/links$)/,
   // Parts of a restore, whose first part writes the entry.

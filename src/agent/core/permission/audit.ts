@@ -29,6 +29,7 @@ export const auditActions = [
   'skill.created',
   'skill.changed',
   'skill.deleted',
+  'skill.published',
   'mcp.created',
   'mcp.changed',
   'mcp.deleted',

@@ -20,6 +20,7 @@ export const subagentLimits = (
 const withheldTools: ReadonlySet<string> = new Set([
   'clarify',
   'memory',
+  'learning',
   'send_message',
   'place_call',
   'cronjob',

@@ -3,6 +3,7 @@
  * it should. The fix is what was called in between, and what was changed.
  */
 
+import type { GivenFix } from '#agent/core/recall/learnings.ts'
 import { callsIn, type Message, textIn, type ToolCallPart, type ToolMessage } from '#agent/core/message.ts'
 
 export type Fix = {
@@ -20,6 +21,7 @@ export type Fix = {
 const maxSignatureChars = 200
 const maxErrorChars = 200
 const maxInputChars = 300
+const maxFixChars = 2_000
 /** Calls between a failure and the success that fixes it. More of them are another piece of work. */
 const maxBetween = 4
 const maxFixesPerTurn = 5
@@ -60,6 +62,26 @@ export function findFixes(messages: readonly Message[]): readonly Fix[] {
   return [...unique.values()].slice(0, maxFixesPerTurn)
 }
 
+/** A fix that somebody describes. With its tool and its command it is offered when the same failure returns. */
+export function createFix({ error, fix, tool, failed = '' }: GivenFix, redact: (text: string) => string): Fix {
+  const call = { id: '', name: tool?.trim() || 'any', input: { command: redact(failed.trim()) } }
+  const line = lastLineOf(redact(error)) ?? ''
+  return {
+    signature: parseSignature(call, line),
+    tool: call.name,
+    error: line.slice(0, maxErrorChars),
+    failed: call.input.command.slice(0, maxInputChars),
+    fix: redact(fix.trim()).slice(0, maxFixChars),
+  }
+}
+
+/** Whether two signatures of the same tool have most of their words in common. */
+export function areAlike(one: string, other: string): boolean {
+  const [words, others] = [new Set(one.split(' ')), new Set(other.split(' '))]
+  const common = [...words].filter((word) => others.has(word)).length
+  return common >= 0.7 * (words.size + others.size - common)
+}
+
 /** The signature of a failed call. Undefined when it did not fail, or says nothing about why. */
 export function getFailureSignature(call: NamedCall, result: ToolMessage): string | undefined {
   const error = getError(result)
@@ -86,13 +108,16 @@ function getError(message: ToolMessage): string | undefined {
   const isExit = typeof exitCode === 'number' && exitCode > 0
   if (!message.failed && !isExit) return undefined
   const said = [error, output, text].find((one) => typeof one === 'string' && one.trim() !== '') as string | undefined
-  return said
-    ?.trim()
+  return said && lastLineOf(said)
+}
+
+const lastLineOf = (text: string): string | undefined =>
+  text
+    .trim()
     .slice(-maxErrorChars * 4)
     .split('\n')
     .findLast((line) => line.trim() !== '')
     ?.trim()
-}
 
 function parseObject(text: string): Readonly<Record<string, unknown>> {
   try {

@@ -6,6 +6,7 @@
 import { combineAuthorities } from '#agent/core/permission/contribution.ts'
 import { joinMarks, type Marks } from '#agent/core/marks.ts'
 import { marksOfMessages } from '#agent/untrusted/result-marks.ts'
+import { hasSaidHowItWent, isTaughtBy } from '#durable/turn/how-it-went.ts'
 import { sessionMarks } from '#durable/turn/turn-marks.ts'
 import {
   hasScope,
@@ -35,7 +36,6 @@ import {
 } from '#agent/skills/learning/review.ts'
 import { findFixes, listTurnMessages } from '#agent/skills/learning/fixes.ts'
 import { learningReview } from '#agent/skills/change-guard.ts'
-import { classifySource } from '#agent/memory/session-source.ts'
 import { findCheapModel } from '#agent/routing/cheap-model.ts'
 import type { Route } from '#agent/routing/route.ts'
 import { sourcesFor } from '#durable/models/catalog.ts'
@@ -43,7 +43,7 @@ import { createSessionRoutes } from '#durable/models/session-routes.ts'
 import { noAuxModel } from '#durable/models/side-call.ts'
 import { newRunId, newSessionId } from '#durable/platform/ids.ts'
 import { redactorFor } from '#durable/platform/redaction.ts'
-import type { StoredFix } from '#durable/tenant/learned-fixes.ts'
+import { fixesOf, type StoredFix } from '#durable/tenant/fixes/fixes.ts'
 import type { Session } from '../session.ts'
 import { hasOpenRatings, takeRatings } from './ratings.ts'
 import { sessionStub, tenantStub } from '#durable/platform/addresses.ts'
@@ -88,12 +88,13 @@ async function recordFixes(session: Session, env: Env, authority: Authority): Pr
     failed: redactor.redact(failed),
     fix: redactor.redact(fix),
   }))
-  return tenantStub(env, session.tenantId).fixes.record(authority, redacted)
+  return fixesOf(tenantStub(env, session.tenantId)).record(authority, redacted)
 }
 
 /** At once after a compression: a review reads the messages that the summary has replaced. */
 const isDue = (session: Session, entries: readonly Entry[]): boolean =>
   hasOpenRatings(session) ||
+  hasSaidHowItWent(session) ||
   entries.some(({ message }) => message.role === 'user' && message.source === 'summary') ||
   isReviewDue(entries, intervalOf(session))
 
@@ -152,13 +153,10 @@ async function submitReview(
     log.warn('learning.unstarted', 'A review of a conversation was not started.', { status: submitted?.status })
 }
 
-/** People read and write the session, it stays, its turn was answered, and what strangers wrote has not reached it. */
+/** The turn was answered. */
 function isOfPerson({ meta, store }: Session, authority: Authority): boolean {
   const { stage } = store.turn()
-  const isAnswered = stage.at === 'done' && stage.outcome === 'answered'
-  const isAsked = authority.principal.kind === 'key' || authority.principal.kind === 'person'
-  const isKept = !meta.ephemeral && !meta.oneShot && classifySource(meta.source) === 'interactive'
-  return isAnswered && isAsked && isKept && hasScope(authority, 'write') && authority.taint === 'none'
+  return stage.at === 'done' && stage.outcome === 'answered' && isTaughtBy(meta, authority)
 }
 
 const marksOfEntries = (entries: readonly Entry[]): Marks => marksOfMessages(entries.map(({ message }) => message))

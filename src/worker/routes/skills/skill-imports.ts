@@ -1,4 +1,4 @@
-/** Searches skills of other places, stores them, and looks for newer versions of them. */
+/** Searches skills of other places, stores them, looks for newer versions of them, and offers own ones to a repository. */
 
 import * as z from 'zod'
 import type { SkillContent } from '#agent/core/skills/skill.ts'
@@ -8,8 +8,12 @@ import { hashFiles } from '#durable/tenant/skills/skill-rows.ts'
 import { createTenantFetch } from '#durable/tenant/tenant-fetch.ts'
 import { forgetSnapshot } from '#durable/tenant/tenant-snapshot.ts'
 import { tenantStub } from '#durable/platform/addresses.ts'
+import { redactorFor } from '#durable/platform/redaction.ts'
+import { openSecrets } from '#durable/platform/tenant-secrets.ts'
+import { variablesOf } from '#durable/platform/variables.ts'
+import { sendAction } from '#tools/tool-names.ts'
 import { AppError, invalid } from '../../errors.ts'
-import { requireFetch } from '../../input/require-action.ts'
+import { requireAction, requireFetch } from '../../input/require-action.ts'
 import { requireStorageAdmission } from '../../limits.ts'
 import { type RouteCall, route } from '../../route.ts'
 import { requireFound } from '../../sessions.ts'
@@ -105,6 +109,68 @@ async function fetchAgain(call: SkillCall, name: string) {
   return { skill, files, origin, hash: await hashOf(files) }
 }
 
+const publishBody = z.strictObject({
+  repository: z
+    .string()
+    .regex(/^[\w.-]{1,100}\/[\w.-]{1,100}$/)
+    .refine((given) => !given.split('/').some((part) => /^\.+$/.test(part)))
+    .meta({ description: 'owner/name on GitHub.', example: 'acme/skills' }),
+  secret: z.string().min(1).max(100).default('GITHUB_TOKEN').describe('The secret with a token of GitHub.'),
+  folder: z
+    .string()
+    .max(200)
+    .regex(/^(?:[\w-][\w.-]*(?:\/[\w-][\w.-]*)*)?$/)
+    .default('skills')
+    .describe('Gets the folder of the skill. Empty: the root.'),
+  into: z.string().min(1).max(200).optional().describe('The branch. Default: that of the repository.'),
+})
+const publishedShape = z.object({
+  url: z.string().describe('Of the pull request.'),
+  number: z.int(),
+  created: z.boolean().describe('False: the same contents were offered before.'),
+})
+
+async function publish(call: RouteCall<unknown, z.infer<typeof publishBody>>): Promise<Response> {
+  const { env, tenant, web, authority, body } = call
+  const { repository, secret, folder, into } = body
+  await requireAction(
+    call,
+    { tool: sendAction, input: { target: `github:${repository}` }, isOrdered: true },
+    'repository',
+  )
+  const { summary, files } = requireFound(await skillsOf(call).read(authority, call.param('name')))
+  const token = (await openSecrets(env, tenant)).get(secret)
+  if (token === undefined) throw invalid(`There is no secret ${secret}: POST /api/secrets.`, 'secret')
+  const redactor = redactorFor(env, tenant.id)
+  const texts = files.map(({ path, bytes }) => [path, new TextDecoder().decode(bytes)] as const)
+  const leak = texts.find(([, text]) => redactor.redact(text) !== text)
+  if (leak) throw new AppError(409, 'conflict', `${leak[0]} holds what looks like a secret.`)
+  const { publishSkill, PublishError } = await import('./publish-skill.ts')
+  const base = variablesOf(env)['GITHUB_API_BASE']
+  const { head, hash } = summary
+  const published = await publishSkill({
+    guardedFetch: createTenantFetch(env, tenant.id, (work) => web.executionCtx.waitUntil(work)),
+    base: base ?? 'https://api.github.com',
+    isTrusted: base !== undefined,
+    token,
+    repository,
+    into,
+    folder,
+    name: head.name,
+    description: head.description,
+    hash,
+    files,
+    wait: (ms) => new Promise((resolve) => setTimeout(resolve, ms)),
+  }).catch((error: unknown) => {
+    const reason = error instanceof PublishError ? error.message : 'GitHub did not answer.'
+    throw invalid(redactor.redact(reason), 'repository')
+  })
+  const details = { repository, url: published.url }
+  await tenantStub(env, tenant.id).audit.add(authority, { kind: 'skill.published', subject: head.name, details })
+  const { isNew, ...shown } = published
+  return Response.json({ ...shown, created: isNew }, { status: isNew ? 201 : 200 })
+}
+
 const sizeOf = (files: readonly SkillContent[]): number => files.reduce((sum, { bytes }) => sum + bytes.byteLength, 0)
 
 export const skillImportRoutes = [
@@ -151,6 +217,23 @@ export const skillImportRoutes = [
       forgetSnapshot(call.tenant.id)
       return Response.json(requireStored(result, 'url'), { status: 201 })
     },
+  }),
+  route({
+    method: 'post',
+    path: '/api/skills/:name/publish',
+    id: 'sendSkill',
+    params: { name: skillParam },
+    scope: 'write',
+    isTenantWide: true,
+    tag,
+    summary: 'Offer a skill to a repository on GitHub as a pull request',
+    body: publishBody,
+    errors: ['Conflict'],
+    responses: {
+      ...created('The pull request', publishedShape),
+      ...ok('The pull request that was open already', publishedShape),
+    },
+    handle: publish,
   }),
   route({
     method: 'get',

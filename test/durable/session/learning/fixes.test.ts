@@ -2,6 +2,7 @@
 
 import { beforeAll, describe, expect, it } from 'vitest'
 import { calls, listTexts, model, type ModelRequest, says, until } from '#test/support/scripted-model.ts'
+import { fixesOf } from '#durable/tenant/fixes/fixes.ts'
 import { ownerAuthority } from '#test/support/authority.ts'
 import { applyMigrations, bindings, call, newKey, newSession, newTenant } from '#test/worker/client.ts'
 
@@ -28,7 +29,7 @@ async function setUp(learning: object = {}) {
     expect(status).toBe(200)
     return main
   }
-  const { fixes } = bindings.TENANT.getByName(`t/${tenantId}`)
+  const fixes = fixesOf(bindings.TENANT.getByName(`t/${tenantId}`))
   const own = { ...ownerAuthority(), tenantId }
   return { tenantId, key, reviewer, struggleOnce, fixes, own }
 }
@@ -82,8 +83,8 @@ describe('a fixed failure', () => {
       return status === 200 ? body.data : status
     }
     const pandas = { tool: 'terminal', error: 'No pandas', failed: 'f', fix: 'pip', uses: 2 }
-    expect(await list('')).toEqual([pandas, { ...pandas, error: 'No numpy', uses: 1 }])
-    expect(await list('?query=PANDAS+pip')).toEqual([pandas])
+    expect(await list('')).toMatchObject([pandas, { ...pandas, error: 'No numpy', uses: 1 }])
+    expect(await list('?query=PANDAS+pip')).toEqual([{ ...pandas, id: expect.any(String), tags: [], foreign: false }])
     expect(await list('?query=pandas+numpy')).toEqual([])
     expect(await list('', await newKey(tenantId, ['chat']))).toBe(403)
     expect(await list('', (await newTenant()).key)).toEqual([])

@@ -1,0 +1,19 @@
+/** Addresses the part of a tenant's object that stores failures of tools and what fixed them. */
+
+import type { Fix } from '#agent/skills/learning/fixes.ts'
+import { callLoaded, type LoadedCalls } from '../loaded-part.ts'
+import type { TenantDO } from '../tenant-object.ts'
+import type { StoredFixes } from './stored-fixes.ts'
+
+export type StoredFix = Fix & { readonly uses: number }
+export type ListedFix = StoredFix & {
+  readonly id: string
+  readonly tags: readonly string[]
+  readonly isForeign: boolean
+}
+
+const methods = ['record', 'list', 'find', 'save', 'tag', 'merge', 'remove'] as const
+export type FixMethod = (typeof methods)[number]
+
+export const fixesOf = (tenant: DurableObjectStub<TenantDO>): LoadedCalls<StoredFixes, FixMethod> =>
+  callLoaded(methods, () => tenant.fixes)
