@@ -24,7 +24,7 @@ type Following = {
 async function follow(path: string, { key, between, isEnough }: Following = {}): Promise<List['data']> {
   const found: List['data'][number][] = []
   let cursor: string | null = ''
-  while (cursor !== null && !isEnough?.(found)) {
+  while (cursor !== null) {
     const query: string = cursor && `&cursor=${encodeURIComponent(cursor)}`
     const { status, body }: Answer<List> = await call<List>(
       'GET',
@@ -34,7 +34,7 @@ async function follow(path: string, { key, between, isEnough }: Following = {}):
     expect(status).toBe(200)
     expect(body.data.length).toBeLessThanOrEqual(2)
     found.push(...body.data)
-    cursor = body.next_cursor
+    cursor = isEnough?.(found) ? null : body.next_cursor
     await between?.()
   }
   return found
