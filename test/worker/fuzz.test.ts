@@ -233,13 +233,17 @@ async function sendOne(seed: number, operations: readonly Operation[], pool: Poo
     ...(hasBody && { body: textOf(random, operation.body) }),
   }
   const name = `seed ${seed}: ${operation.method} ${address.slice(0, 300)}`
-  const late = scheduler.wait(timeoutMs).then(() => Promise.reject(new Error(`${name} hangs`)))
+  // A context may have 10 000 timers.
+  let timer: ReturnType<typeof setTimeout> | undefined
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new Error(`${name} hangs`)), timeoutMs)
+  })
   const answered = request(operation.method, address, options).then(async (response) => {
     const isStream = response.headers.get('content-type')?.startsWith('text/event-stream')
     if (isStream) return { response, text: undefined, ended: await response.body?.cancel() }
     return { response, text: await response.text() }
   })
-  const { response, text } = await Promise.race([answered, late])
+  const { response, text } = await Promise.race([answered, late]).finally(() => clearTimeout(timer))
   statuses.set(response.status, (statuses.get(response.status) ?? 0) + 1)
   const code = unanswered.find(({ path }) => path.test(address))?.code ?? 'not_configured'
   const isMissing = response.status >= 501 && [`"${code}"`, '"not_configured"'].some((one) => text?.includes(one))
