@@ -234,7 +234,7 @@ async function sendOne(seed: number, operations: readonly Operation[], pool: Poo
   }
   const name = `seed ${seed}: ${operation.method} ${address.slice(0, 300)}`
   // A context may have 10 000 timers.
-  let timer: ReturnType<typeof setTimeout> | undefined
+  let timer: ReturnType<typeof setTimeout> | null = null
   const late = new Promise<never>((_, reject) => {
     timer = setTimeout(() => reject(new Error(`${name} hangs`)), timeoutMs)
   })
