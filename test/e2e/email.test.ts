@@ -2,7 +2,6 @@
 
 import { randomUUID } from 'node:crypto'
 import { globSync } from 'node:fs'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { expect, it } from 'vitest'
@@ -20,16 +19,16 @@ type SentMail = {
   readonly attachments?: readonly { readonly filename: string; readonly type: string; readonly content: string }[]
 }
 
-/** `wrangler dev` records what a binding sends in a database of its own, below the folder for temporary files. */
+/** `wrangler dev` records what a binding sends in a database of its own, below its folder for temporary files. */
 function listSentTo(address: string): readonly SentMail[] {
-  return globSync(join(tmpdir(), 'miniflare-*/email-store/**/*.sqlite')).flatMap((path) => {
+  return globSync(join(server.temporary, 'miniflare-*/email-store/**/*.sqlite')).flatMap((path) => {
     try {
       const store = new DatabaseSync(path, { readOnly: true })
       const rows = store.prepare("SELECT data FROM emails WHERE kind = 'sent' ORDER BY seq").all()
       store.close()
       return rows.map(({ data }) => JSON.parse(String(data)) as SentMail).filter(({ to }) => to.includes(address))
     } catch {
-      // A store of another server, which is just beginning or ending.
+      // A store that is just beginning.
       return []
     }
   })

@@ -164,11 +164,12 @@ describe.skipIf(chromium === undefined)('every screen of the page', () => {
           'skills',
         ]
 
-  const look = async (page: Page, { locale, theme, width }: Look): Promise<object | undefined> => {
+  /** `isFirst`: what surrounds the screens is the same on the others. */
+  const look = async (page: Page, { locale, theme, width }: Look, isFirst: boolean): Promise<object | undefined> => {
     const texts = locale === 'de-DE' ? ((await page.evaluate(listTexts)) as readonly string[]) : []
     const foreign = texts.filter((text) => english.has(text) || common.test(text) || raw.test(text))
     const small = width < 500 ? ((await page.evaluate(listSmall)) as readonly string[]) : []
-    const violations = await findViolations(page, { theme })
+    const violations = await findViolations(page, { theme, ...(!isFirst && { within: 'main' }) })
     const outside = (await page.evaluate(listOutside)) as readonly string[]
     const isWide = !(await fits(page))
     await page.evaluate(`document.documentElement.dir = 'rtl'`)
@@ -193,9 +194,9 @@ describe.skipIf(chromium === undefined)('every screen of the page', () => {
           errors,
           ...phone,
         })
-        for (const address of listAddresses(isOwner)) {
+        for (const [nth, address] of listAddresses(isOwner).entries()) {
           await open(page, address)
-          const defects = await look(page, given)
+          const defects = await look(page, given, nth === 0)
           if (defects) found[address] = defects
         }
         await page.context().close()

@@ -3,8 +3,7 @@
  * by every route and event, and then every principal begins a turn (in `npm test` one of them). A new route that is not classified fails.
  */
 
-import { runInDurableObject } from 'cloudflare:test'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { beforeAll, describe, expect, it } from 'vitest'
 import type { Authority } from '#agent/core/permission/authority.ts'
 import { userText } from '#agent/core/message.ts'
 import { commandTable } from '#agent/policy/slash-command/command-table.ts'
@@ -12,6 +11,7 @@ import { groupName } from '#durable/channels/gateway.ts'
 import { tenantStub } from '#durable/platform/addresses.ts'
 import { objectOf, requestCommand, turnOf } from '../durable/support/object.ts'
 import { ownerAuthority } from '../support/authority.ts'
+import { allowManyUnattendedTurns } from '../support/many-unattended-turns.ts'
 import { listExcess, principals } from '../support/principals.ts'
 import { model, says } from '../support/scripted-model.ts'
 import { applyMigrations, bindings } from './client.ts'
@@ -297,15 +297,7 @@ const choosing =
   'new sessions resume undo checkpoint rollback title fork save stop agents help status context usage insights whoami platform version model reasoning personality verbose busy footer voice approvals skills sethome pause start reload-mcp'
 
 beforeAll(applyMigrations)
-// More turns that no person has started than a tenant has in an hour. Files share the tenant.
-beforeAll(() =>
-  tenantStub(bindings, 'default').settings.patch(ownerAuthority(), { limits: { unattended_turns_per_hour: 10_000 } }),
-)
-afterAll(() =>
-  runInDurableObject(bindings.TENANT.getByName('t/default'), (_object, { storage: { sql } }) => {
-    sql.exec('DELETE FROM unattended')
-  }),
-)
+allowManyUnattendedTurns()
 
 /** A session that its owner has begun, and that the contributor may open. */
 async function begin(by: Authority): Promise<string> {

@@ -392,6 +392,8 @@ describe('a refused id', () => {
     ['an empty list', { input: [] }, 'input'],
     ['nothing said', { input: ' ' }, 'input'],
     ['a reference to nothing', { input: [{ type: 'item_reference', id: 'x' }] }, 'input.0.id'],
+    ['a message with an id and no content', { input: [{ id: 'x', role: 'user', content: null }] }, 'input.0.content'],
+    ['a message of no role', { input: [{ id: 'x', role: 'nobody', content: 'a' }] }, 'input.0.role'],
     ['an item of another kind', { input: [{ type: 'computer_call', id: 'x' }] }, 'input.0'],
     ['no last word of the user', { input: [message, { role: 'assistant', content: 'y' }] }, 'input'],
     ['a tool of another kind', { input: 'x', tools: [{ type: 'file_search' }] }, 'tools.0'],

@@ -20,7 +20,7 @@ const subagentShape = z.object({
   goal: z.string().describe('At most 200 characters.'),
   role: z.enum(['leaf', 'orchestrator']),
   status: z.enum(['queued', 'running', ...subagentStatuses]),
-  activity: z.string().nullable().describe('What it did when it was asked last; null when it does not run.'),
+  activity: z.string().nullable().describe('What it did when it was asked last, or the limit that it waits for.'),
   api_calls: z.int(),
   cost_usd: z.number().describe('With its own subagents, once it has ended.'),
   started_at: time.nullable(),

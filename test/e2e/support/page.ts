@@ -90,13 +90,22 @@ export type Theme = 'light' | 'dark' | 'contrast'
 /** Lists the violations of WCAG and of good practice that axe finds. Other themes differ in their colours alone. */
 export async function findViolations(
   page: Page,
-  { theme, isColour = false }: { readonly theme?: Theme; readonly isColour?: boolean } = {},
+  {
+    theme,
+    isColour = false,
+    within,
+  }: {
+    readonly theme?: Theme
+    readonly isColour?: boolean
+    /** A selector; without it the whole page. */
+    readonly within?: string
+  } = {},
 ): Promise<readonly string[]> {
   if (!(await page.evaluate('Boolean(globalThis.axe)'))) await page.evaluate(axe)
   return page.evaluate(`(async () => {
     ${theme ? `document.documentElement.dataset.theme = '${theme}'` : ''}
     const options = { resultTypes: ['violations'], iframes: false${isColour ? ", runOnly: ['color-contrast']" : ''} }
-    const { violations } = await axe.run(document, options)
+    const { violations } = await axe.run(${within === undefined ? 'document' : JSON.stringify(within)}, options)
     return violations.map(({ id, nodes }) => id + ' ' + nodes.map(({ html }) => html.slice(0, 200)).join(' '))
   })()`)
 }

@@ -7,6 +7,7 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { randomInt } from 'node:crypto'
 import { cpSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { createServer } from 'node:net'
+import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
@@ -23,6 +24,8 @@ export type Server = {
   readonly url: string
   readonly key: string
   readonly state: string
+  /** Its own folder for temporary files. */
+  readonly temporary: string
   /** When `npm start` printed that it is ready, in milliseconds since 1970. */
   readonly readyAt: number
   readonly log: () => string
@@ -71,6 +74,15 @@ export function newState(): string {
 }
 export const deleteState = (state: string): void => rmSync(state, { recursive: true, force: true, maxRetries: 3 })
 
+/** Its browser has a process group of its own, and may still write. */
+function deleteTemporary(folder: string): void {
+  try {
+    deleteState(folder)
+  } catch {
+    // The system deletes it.
+  }
+}
+
 const isFree = (port: number): Promise<boolean> =>
   new Promise((resolve) => {
     const probe = createServer()
@@ -114,22 +126,30 @@ export async function startServer({
 }: Start = {}): Promise<Server> {
   const at = port ?? (await freePort())
   const options = ['--port', String(at), '--persist-to', state, '--quiet-key', ...args]
+  // What a killed one leaves there would stay for ever.
+  const temporary = mkdtempSync(join(tmpdir(), 'e2e-'))
   const [program, first] =
     folder === undefined ? ['npm', ['run', script, '--']] : [process.execPath, ['scripts/start.mjs']]
   const child = spawn(program, [...first, ...options], {
     cwd: folder ?? root,
-    env: environment(env),
+    env: { ...environment(env), TMPDIR: temporary },
     detached: true,
     stdio: ['ignore', 'pipe', 'pipe'],
   })
   const output = collect(child)
   const group = child.pid ?? 0
   // A test that fails half-way must not leave a server behind. The number of one that has ended may belong to others.
-  const killAtExit = () => killGroup(group, 'SIGKILL')
+  const killAtExit = () => {
+    killGroup(group, 'SIGKILL')
+    deleteTemporary(temporary)
+  }
   process.once('exit', killAtExit)
   const untilGone = async (timeoutMs?: number): Promise<boolean> => {
     const isGone = await waitForExit(group, timeoutMs)
-    if (isGone) process.off('exit', killAtExit)
+    if (isGone) {
+      process.off('exit', killAtExit)
+      deleteTemporary(temporary)
+    }
     return isGone
   }
   const printed = (text: string | RegExp, timeoutMs = 30_000) => waitForOutput(child, output, text, timeoutMs)
@@ -148,6 +168,7 @@ export async function startServer({
     url: `http://127.0.0.1:${at}`,
     key: adminKey,
     state,
+    temporary,
     readyAt: Date.now(),
     log: () => output.text,
     printed,

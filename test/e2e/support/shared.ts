@@ -10,6 +10,7 @@ declare module 'vitest' {
     readonly server: {
       readonly url: string
       readonly key: string
+      readonly temporary: string
       readonly modelUrl: string
       readonly telegramUrl: string
       /** The test of Discord listens there. */
@@ -43,6 +44,7 @@ export default async function setup(project: TestProject): Promise<() => Promise
   project.provide('server', {
     url: server.url,
     key: server.key,
+    temporary: server.temporary,
     modelUrl: model.url,
     telegramUrl: telegram.url,
     discordPort,

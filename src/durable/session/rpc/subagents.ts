@@ -15,7 +15,7 @@ import { type FileChanges, findChanges, packFiles, receiveFiles } from '../subag
 import type { AskedQuestion, ChildStart, ChildStatus, SubagentStart } from '../subagents/parent-session.ts'
 import { log } from '#agent/core/log.ts'
 import { iso } from '../views/api-views.ts'
-import { type ChildRow, isSubagent } from '../subagents/child-rows.ts'
+import { activityOf, type ChildRow, isSubagent } from '../subagents/child-rows.ts'
 import { withinLimit } from '../subagents/reach.ts'
 import { sessionStub } from '#durable/platform/addresses.ts'
 import { modelCallUse, timesUsed, type Turn } from '#agent/core/turn.ts'
@@ -113,7 +113,7 @@ export type SubagentNode = {
   readonly goal: string
   readonly role: SubagentRole
   readonly status: 'queued' | 'running' | SubagentStatus
-  /** Its activity now; null when it does not run. */
+  /** Its activity now, or the limit that it waits for; null when there is neither. */
   readonly activity: string | null
   readonly api_calls: number
   readonly cost_usd: number
@@ -175,9 +175,10 @@ const notStarted = { activity: null, api_calls: 0, cost_usd: 0, started_at: null
 function stateOf(state: ChildRow['state']): NodeState {
   switch (state.at) {
     case 'queued':
-      return { status: 'queued', ...notStarted }
+      return { ...notStarted, status: 'queued', activity: activityOf(state) }
     case 'running': {
-      const { activity, apiCalls } = state.watched.progress
+      const { apiCalls } = state.watched.progress
+      const activity = activityOf(state)
       return { ...notStarted, status: 'running', activity, api_calls: apiCalls, started_at: iso(state.since) }
     }
     case 'ended': {

@@ -10,8 +10,8 @@ import type { Watched } from '#agent/policy/subagent/stall.ts'
 
 /** Times are milliseconds since 1970. */
 export type ChildState =
-  /** `retryAt`: a limit of the tenant refused it. */
-  | { readonly at: 'queued'; readonly retryAt?: number }
+  /** `retryAt`: a limit of the tenant refused it, which is `limit`. */
+  | { readonly at: 'queued'; readonly retryAt?: number; readonly limit?: string }
   /** `isStarted`: its session has accepted the goal. `seenAt`: the last attempt to reach it. */
   | {
       readonly at: 'running'
@@ -22,6 +22,12 @@ export type ChildState =
       readonly grant: SubagentGrant
     }
   | { readonly at: 'ended'; readonly endedAt: number; readonly report: SubagentReport }
+
+/** What a subagent does now; null when nothing is known of it. */
+export function activityOf(state: ChildState): string | null {
+  if (state.at === 'running') return state.watched.progress.activity
+  return state.at === 'queued' && state.limit !== undefined ? `waits for the limit ${state.limit}` : null
+}
 
 export type ChildRow = {
   /** The id of the subagent's session. */

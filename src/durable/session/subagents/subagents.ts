@@ -32,7 +32,7 @@ import { failpoint } from '#durable/platform/failpoint.ts'
 import { newRunId, newSessionId } from '#durable/platform/ids.ts'
 import { isOwnReset } from '#durable/platform/object-reset.ts'
 import { turnScope } from '#durable/turn/tools/turn-scope.ts'
-import { type ChildRow, ChildRows, isRunning, isSubagent, type RunningRow } from './child-rows.ts'
+import { activityOf, type ChildRow, ChildRows, isRunning, isSubagent, type RunningRow } from './child-rows.ts'
 import { delegationOf } from './delegation-id.ts'
 import { isAwaited } from './place-of-call.ts'
 import { endedReport } from './ended-report.ts'
@@ -448,7 +448,7 @@ function viewOf({ id, delegation, index, task, state, createdAt }: ChildRow, now
     goal: task.goal.slice(0, 200),
     role: task.role,
     status: state.at === 'ended' ? state.report.status : state.at,
-    activity: isActive ? state.watched.progress.activity : null,
+    activity: activityOf(state),
     seconds: Math.round((to - from) / 1_000),
   }
 }
@@ -542,11 +542,17 @@ function applyOutcome({ rows, end }: Starting, id: string, outcome: SubagentStar
     case 'started':
       return rows.put({ ...row, state: { ...row.state, isStarted: true, seenAt: clock.now() } })
     case 'over-limit':
-      return rows.put({ ...row, state: { at: 'queued', retryAt: clock.now() + outcome.retryAfterMs } })
+      return rows.put({ ...row, state: queueAgain(outcome) })
     case 'refused':
       return end(row, lostReport(row, 'error', `Not started: ${outcome.reason}`))
   }
 }
+
+const queueAgain = ({ limit, retryAfterMs }: Extract<SubagentStart, { kind: 'over-limit' }>): ChildRow['state'] => ({
+  at: 'queued',
+  retryAt: clock.now() + retryAfterMs,
+  limit,
+})
 
 /** An earlier attempt may have started it without an answer. */
 async function stopUnstarted({ session, stubOf, end }: Starting, row: ChildRow, reason: string): Promise<void> {

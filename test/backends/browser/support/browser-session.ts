@@ -7,7 +7,9 @@ import { openPage, usePage } from '#backends/browser/use-page.ts'
 import { type BrowserVendor, type BrowserWires, openEndpoint } from '#backends/browser/vendors.ts'
 import type { NetworkGuard } from '#backends/browser/request-guard.ts'
 
-const schedule = (ms: number, work: () => void) => {
+type Schedule = BrowserWires['schedule']
+
+const schedule: Schedule = (ms, work) => {
   const timer = setTimeout(work, ms)
   return () => clearTimeout(timer)
 }
@@ -34,6 +36,8 @@ export type BrowserSession = {
   readonly snapshot: (isFull?: boolean) => Promise<string>
   readonly choose: (dialog: OpenBrowser['dialog']) => void
   readonly stored: string[]
+  /** The milliseconds that the calls meant to wait so far. A busy machine adds none to them, as it does to a clock. */
+  readonly waitedMs: () => number
   readonly close: () => Promise<void>
 }
 
@@ -54,6 +58,12 @@ export async function newBrowserSession(
   const browser = await vendor.acquire()
   const targetId = await openPage(vendor, browser)
   const stored: string[] = []
+  let waitedMs = 0
+  const countWaits: Schedule = (ms, work) =>
+    schedule(ms, () => {
+      waitedMs += ms
+      work()
+    })
   let state: OpenBrowser = {
     at: 'open',
     backend: vendor.kind,
@@ -71,7 +81,15 @@ export async function newBrowserSession(
   }
   const act = async (action: PageAction) => {
     const isFirst = state.url === 'about:blank'
-    const options = { vendor, network, schedule, isFirst, limitText, runInBackground: () => undefined, ...protect }
+    const options = {
+      vendor,
+      network,
+      schedule: countWaits,
+      isFirst,
+      limitText,
+      runInBackground: () => undefined,
+      ...protect,
+    }
     const { value, change, error } = await usePage(action, state, browser, options)
     // What is stored is JSON.
     state = JSON.parse(JSON.stringify({ ...state, ...change })) as OpenBrowser
@@ -80,6 +98,7 @@ export async function newBrowserSession(
   return {
     state: () => state,
     stored,
+    waitedMs: () => waitedMs,
     act,
     go: async (to) => String((await act({ kind: 'navigate', url: to }))['snapshot']),
     snapshot: async (isFull = false) => String((await act({ kind: 'snapshot', isFull }))['snapshot']),

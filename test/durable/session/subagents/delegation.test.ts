@@ -534,3 +534,21 @@ describe('a limit of concurrent turns', () => {
     expect(scripted.requests).toHaveLength(3)
   })
 })
+
+describe('a limit of turns that no person has started', () => {
+  it('is named by the subagent that waits for it', async () => {
+    const { id: tenant, key } = await newTenant()
+    const limits = { unattended_turns_per_hour: 1 }
+    await call('PATCH', `/api/admin/tenants/${tenant}`, { body: { limits } })
+    const tasks = [{ goal: 'Do the first part.' }, { goal: 'Do the second part.' }]
+    const scripted = model((asked) => (goalOf(asked) ? says('Done.') : delegate({ tasks })))
+    const { id } = await newSession({ model: scripted.id }, key)
+    await call('POST', `/api/sessions/${id}/steer`, { key, body: { input: 'go' } })
+    const children = async () => {
+      const { body } = await call<{ children: unknown[] }>('GET', `/api/sessions/${id}/tree`, { key })
+      return body.children
+    }
+    const waiting = { status: 'queued', activity: 'waits for the limit unattended_turns_per_hour' }
+    await expect.poll(children).toContainEqual(expect.objectContaining(waiting))
+  })
+})

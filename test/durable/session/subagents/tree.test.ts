@@ -2,10 +2,13 @@
 
 import { env } from 'cloudflare:workers'
 import { beforeAll, describe, expect, it } from 'vitest'
+import { allowManyUnattendedTurns } from '#test/support/many-unattended-turns.ts'
 import { applyMigrations } from '#test/worker/client.ts'
 import { runTree } from './tree.ts'
 
 beforeAll(applyMigrations)
+// A tree has 24 of them, and a tenant 300 in an hour.
+allowManyUnattendedTurns()
 
 const { TREES = '1', TREE_SEED = '1' } = env as unknown as Readonly<Record<string, string | undefined>>
 const [seeds, firstSeed] = [Number(TREES), Number(TREE_SEED)]

@@ -116,7 +116,7 @@ describe('an object that dies in a call', () => {
       (_object, { storage: { sql } }) =>
         sql.exec<{ body: string }>('SELECT body FROM browser').toArray() as [{ body: string }],
     )
-    expect(JSON.parse(body)).toMatchObject({ at: 'open', sessionId: 'browser-2' })
+    expect(JSON.parse(body)).toMatchObject({ at: 'open', sessionId: browser.nameOf(2) })
   })
 })
 

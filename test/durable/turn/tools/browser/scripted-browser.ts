@@ -7,6 +7,12 @@ type Command = {
   readonly sessionId?: string
 }
 
+let bindings = 0
+
+/**
+ * Alarms of sessions that other tests of the isolate have left reach it too, with the names of their own browsers. It
+ * knows none of them: a name that both had would end the browser of this test.
+ */
 export class ScriptedBrowser {
   /** Method and path of each request. */
   readonly asked: string[] = []
@@ -38,17 +44,19 @@ export class ScriptedBrowser {
   /** The document of the page: another number is another document. */
   loader = 1
   url = 'about:blank'
+  readonly #binding = ++bindings
   #browsers = 0
 
   readonly fetch = async (input: RequestInfo | URL, init?: RequestInit): Promise<Response> => {
     const { pathname, search } = new URL(String(input))
     const method = init?.method ?? 'GET'
+    const id = pathname.split('/').at(-1) ?? ''
+    if (id.startsWith('browser-') && !id.startsWith(this.nameOf(''))) return new Response('foreign', { status: 404 })
     this.asked.push(`${method} ${pathname}${search}`)
     const refusal = this.refusals.shift()?.()
     if (refusal) return refusal
-    const id = pathname.split('/').at(-1) ?? ''
     if (method === 'POST') {
-      const sessionId = `browser-${++this.#browsers}`
+      const sessionId = this.nameOf(++this.#browsers)
       this.running.add(sessionId)
       return Response.json({ sessionId })
     }
@@ -56,6 +64,9 @@ export class ScriptedBrowser {
     if (method === 'DELETE') return new Response(null, { status: this.running.delete(id) ? 200 : 404 })
     return this.refusedConnections.shift()?.() ?? this.#connect()
   }
+
+  /** The name of its nth browser. */
+  nameOf = (nth: number | '') => `browser-${this.#binding}-${nth}`
 
   /** The requests of one method. */
   countOf(method: string): number {

@@ -194,7 +194,7 @@ describe('the browser of a session', () => {
     expect(row).toMatchObject({
       at: 'open',
       backend: 'binding',
-      sessionId: 'browser-1',
+      sessionId: browser.nameOf(1),
       targetId: 'target',
       snapshotNo: 1,
       url,
