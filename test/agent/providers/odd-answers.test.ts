@@ -19,7 +19,10 @@ const dialects = {
 const request: ModelRequest = { model: 'm', system: '', transcript: [userText('go')], tools }
 
 async function read(dialect: keyof typeof dialects, body: string, type = 'text/event-stream') {
-  const { reply, error } = await exchangeOverHttp(dialects[dialect])(request, { headers: { 'content-type': type }, body })
+  const { reply, error } = await exchangeOverHttp(dialects[dialect])(request, {
+    headers: { 'content-type': type },
+    body,
+  })
   expect(error).toBe(undefined)
   const { message } = reply!
   return [textIn(message), message.stop, ...callsIn(message).map((call) => [call.name, argumentsOf(call)])]
