@@ -46,6 +46,12 @@ export async function readResponsesStream(
   })
 }
 
+/** What an event ends, and its whole text. The end of a part says the same as the end of its text. */
+function readEnd(type: string, event: StreamEvent) {
+  const { text = '', refusal = '' } = event.part ?? event
+  return { text, refusal, ended: type === 'response.content_part.done' ? `response.${event.part?.type}.done` : type }
+}
+
 /** Some servers send arguments as an object instead of JSON. */
 const parseEvent = (text: string): StreamEvent => (parseWithText(text, 'arguments') ?? {}) as StreamEvent
 
@@ -155,8 +161,7 @@ class ResponseReplyBuilder implements ReplyBuilder {
 
   /** Adds the part of a text that was not streamed: some servers send only the events that end a text. */
   #endPart(type: string, event: StreamEvent): boolean {
-    const { text = '', refusal = '' } = event.part ?? event
-    const ended = type === 'response.content_part.done' ? `response.${event.part?.type}.done` : type
+    const { text, refusal, ended } = readEnd(type, event)
     if (text + refusal === '') return false
     this.#sizeLimit.countText(text + refusal)
     const isMessage = ended === 'response.output_text.done'
