@@ -46,7 +46,7 @@ export async function readResponsesStream(
   })
 }
 
-/** What an event ends, and its whole text. The end of a part says the same as the end of its text. */
+/** Reads which text an event ends, and that text as a whole. The end of a part says the same as the end of its text. */
 function readEnd(type: string, event: StreamEvent) {
   const { text = '', refusal = '' } = event.part ?? event
   return { text, refusal, ended: type === 'response.content_part.done' ? `response.${event.part?.type}.done` : type }

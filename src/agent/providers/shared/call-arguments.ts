@@ -22,7 +22,7 @@ export function parseCallArguments(text: string): CallArguments {
   return input && !isTooDeeplyNested(input) ? { input } : { input: {}, raw: text }
 }
 
-/** What servers and models write for a call without arguments. */
+/** Servers and models write these for a call without arguments. */
 const nothing = /^(?:null|None|undefined|""|\[\])?$/
 
 function parseObject(text: string | undefined): object | undefined {
