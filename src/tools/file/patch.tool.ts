@@ -15,7 +15,7 @@ import { describeForeignChange, describePatchedChange } from './foreign-change.t
 import { isTextFile, readEditableFile } from './read-text-file.ts'
 
 const input = z.object({
-  mode: z.enum(['replace', 'patch']),
+  mode: z.enum(['replace', 'patch']).optional(),
   path: z.string().optional().describe('replace: the file.'),
   old_string: z.string().optional().describe('replace: text to find; with enough around it to be unique.'),
   new_string: z.string().optional().describe('replace: text in its place; empty deletes.'),
@@ -42,12 +42,15 @@ export default defineTool({
   touches: (request, { backend }) => listTouchedPaths(request).map((path) => backend.resolve(path)),
   run: (request, { backend }) =>
     failOnBackendError(() =>
-      request.mode === 'replace' ? replaceOne(backend, request) : applyPatch(backend, request.patch),
+      modeOf(request) === 'replace' ? replaceOne(backend, request) : applyPatch(backend, request.patch),
     ),
 })
 
-const listTouchedPaths = ({ mode, path = '', patch = '' }: Input) =>
-  mode === 'replace' ? [path] : listPatchPaths(patch)
+/** Models leave the mode out: what they give says which one is meant. */
+const modeOf = ({ mode, patch }: Input) => mode ?? (patch === undefined ? 'replace' : 'patch')
+
+const listTouchedPaths = (request: Input) =>
+  modeOf(request) === 'replace' ? [request.path ?? ''] : listPatchPaths(request.patch ?? '')
 
 async function replaceOne(backend: ExecutionBackend, { path, old_string, new_string, replace_all }: Input) {
   if (path === undefined || old_string === undefined || new_string === undefined)

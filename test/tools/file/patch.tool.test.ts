@@ -195,6 +195,14 @@ describe('patch, mode replace', () => {
     expect(result['note']).toBeUndefined()
   })
 
+  it.each([{ path: 'a.txt', old_string: 'two', new_string: '2' }, { patch: '*** Update File: a.txt\n-two\n+2' }])(
+    'is known by what is given: %j',
+    async (input) => {
+      const { texts } = await edit(files, input)
+      expect(texts['/workspace/a.txt']).toBe('one\n2\nthree\n')
+    },
+  )
+
   it('reports that nothing changes', async () => {
     const { result } = await edit(files, { mode: 'replace', path: 'a.txt', old_string: 'two', new_string: 'two' })
     expect(result).toMatchObject({ success: true, no_change: true })

@@ -41,13 +41,15 @@ export async function readMessagesStream(
     onEvent: ({ data }) => {
       const event = JSON.parse(data) as AnthropicEvent
       onActivity(event.type === 'ping' ? 'keep-alive' : 'answer')
-      builder.add(event)
+      builder.add(event, data)
     },
     onComment: () => onActivity('keep-alive'),
     ...eventParserLimits,
   })
   return readReply(response.body, builder, {
     feed: decodeUtf8Into((text) => parser.feed(text)),
+    // Some servers leave out the empty line behind their last event.
+    end: () => parser.feed('\n\n'),
     providerError: ErrorInBody,
     sleep,
   })
@@ -64,7 +66,8 @@ type StreamedBlock =
   | { readonly kind: 'found'; readonly block: WebSearchToolResultBlock }
   | { readonly kind: 'thinking'; text: string; signature: string }
   | { readonly kind: 'redacted'; readonly data: string }
-  | { readonly kind: 'call'; readonly id: string; readonly name: string; json: string; readonly input: unknown }
+  /** `whole`: arguments that came at once, as they are written. */
+  | { readonly kind: 'call'; readonly id: string; readonly name: string; json: string; whole: string }
 
 class MessageReplyBuilder implements ReplyBuilder {
   isClosed = false
@@ -94,11 +97,15 @@ class MessageReplyBuilder implements ReplyBuilder {
     return [...this.#parts.values()].some(({ kind }) => kind === 'call')
   }
 
-  add(event: AnthropicEvent): void {
+  /** `text`: the event as it is written. */
+  add(event: AnthropicEvent, text = ''): void {
     if (event.type === 'error') throw new ErrorInBody({ message: 'The provider sent an error.', ...event.error })
     if (event.type === 'message_start') this.#addUsage(event.message?.usage)
-    else if (event.type === 'content_block_start') this.#startPart(event.index, event.content_block)
-    else if (event.type === 'content_block_delta') this.#extendPart(this.#parts.get(event.index), event.delta)
+    else if (event.type === 'content_block_start') {
+      this.#startPart(event.index, event.content_block)
+      this.#keepInput(event.index, text)
+    } else if (event.type === 'content_block_delta')
+      this.#extendPart(this.#parts.get(event.index) ?? this.#startMissing(event.index, event.delta), event.delta)
     else if (event.type === 'message_delta') {
       this.#setStop(event.delta.stop_reason, event.delta.stop_details)
       this.#addUsage(event.usage)
@@ -111,7 +118,7 @@ class MessageReplyBuilder implements ReplyBuilder {
     message.content.forEach((block, index) => {
       this.#startPart(index, block as StartedBlock)
       const part = this.#parts.get(index)
-      if (part?.kind === 'call') part.json = inputs.get(index) ?? ''
+      if (part?.kind === 'call') part.whole = inputs.get(index) ?? ''
     })
     this.#setStop(message.stop_reason, message.stop_details)
     this.#addUsage(message.usage)
@@ -137,7 +144,20 @@ class MessageReplyBuilder implements ReplyBuilder {
     else if (block.type === 'server_tool_use') this.#startSearch(index, block)
     else if (block.type === 'web_search_tool_result') this.#endSearch(index, block)
     else if (block.type === 'tool_use')
-      this.#parts.set(index, { kind: 'call', id: block.id, name: block.name, json: '', input: block.input })
+      this.#parts.set(index, { kind: 'call', id: block.id, name: block.name, json: '', whole: '' })
+  }
+
+  /** Some servers send the whole arguments with the start of a call. */
+  #keepInput(index: number, text: string): void {
+    const part = this.#parts.get(index)
+    if (part?.kind === 'call') part.whole = sliceObjects(text, 'content_block.input').get(0) ?? ''
+  }
+
+  /** Some servers send deltas without the start of their block. */
+  #startMissing(index: number, { type }: BlockDelta): StreamedBlock | undefined {
+    if (type === 'text_delta') this.#startPart(index, { type: 'text', text: '', citations: null })
+    else if (type === 'thinking_delta') this.#startPart(index, { type: 'thinking', thinking: '', signature: '' })
+    return this.#parts.get(index)
   }
 
   #startSearch(index: number, block: ServerToolUseBlock): void {
@@ -203,9 +223,10 @@ class MessageReplyBuilder implements ReplyBuilder {
   }
 
   build(): DialectReply {
-    if (this.#stopReason === undefined)
-      throw new StreamBroken('The connection ended before the reply was complete.', this.hasToolCall)
     const parts = [...this.#parts.values()]
+    // Some servers end the message without a reason.
+    if (this.#stopReason === undefined && !(this.isClosed && parts.length))
+      throw new StreamBroken('The connection ended before the reply was complete.', this.hasToolCall)
     const isEmptyRefusal = this.#stopReason === 'refusal' && !parts.some((part) => part.kind === 'text' && part.text)
     const content: AssistantMessage['content'] = [
       ...parts.flatMap((part) => toContent(part, this.#issuer) ?? this.#toSearchContent(part, parts)),
@@ -235,7 +256,7 @@ class MessageReplyBuilder implements ReplyBuilder {
     return content
   }
 
-  #toStop(reason: StopReason): AssistantMessage['stop'] {
+  #toStop(reason: StopReason | undefined): AssistantMessage['stop'] {
     // `pause_turn`: the provider expects a follow-up request, as after a reply that reached its length limit.
     if (reason === 'max_tokens' || reason === 'model_context_window_exceeded' || reason === 'pause_turn')
       return 'length'
@@ -264,8 +285,8 @@ function toContent(part: StreamedBlock, issuer: string): AssistantMessage['conte
     case 'redacted':
       return [{ type: 'thinking', text: '', ...seal(issuer, { redacted: part.data }) }]
     case 'call': {
-      const { id, name, json, input } = part
-      return [{ type: 'call', id, name, ...(json.trim() ? parseCallArguments(json) : { input: input ?? {} }) }]
+      const { id, name, json, whole } = part
+      return [{ type: 'call', id, name, ...parseCallArguments(json.trim() ? json : whole) }]
     }
   }
 }

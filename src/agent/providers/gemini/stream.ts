@@ -5,6 +5,7 @@ import { type DialectReply, StreamBroken } from '#agent/core/dialect.ts'
 import type { AssistantMessage } from '#agent/core/message.ts'
 import { noUsage, type Usage } from '#agent/core/usage.ts'
 import { parseCallArguments } from '../shared/call-arguments.ts'
+import { parseWithText } from '../shared/json-slices.ts'
 import { ErrorInBody, type ErrorFields } from '../shared/error-in-body.ts'
 import { type BodyReadOptions, decodeUtf8Into, readReply, type ReplyBuilder } from '../shared/read-body.ts'
 import { eventParserLimits, ReplySizeLimit } from '../shared/reply-size-limit.ts'
@@ -15,7 +16,7 @@ type GeminiPart = {
   readonly text?: string
   readonly thought?: boolean
   readonly thoughtSignature?: string
-  readonly functionCall?: { readonly id?: string; readonly name?: string; readonly args?: unknown }
+  readonly functionCall?: { readonly id?: string; readonly name?: string; readonly args?: string | undefined }
 }
 type GeminiAnswer = {
   readonly candidates?: readonly {
@@ -38,13 +39,13 @@ export async function readGeminiStream(
   const parser = createParser({
     onEvent: ({ data }) => {
       onActivity('answer')
-      builder.add(JSON.parse(data) as GeminiAnswer)
+      builder.add(parseAnswer(data))
     },
     onComment: () => onActivity('keep-alive'),
     ...eventParserLimits,
   })
   const feed = decodeUtf8Into((text) => parser.feed(text))
-  return readReply(response.body, builder, { feed, providerError: ErrorInBody, sleep })
+  return readReply(response.body, builder, { feed, end: () => parser.feed('\n\n'), providerError: ErrorInBody, sleep })
 }
 
 /** Reads the answer of `generateContent`, or an error. */
@@ -52,9 +53,12 @@ export async function readGeminiReply(response: Response, { onDelta }: BodyReadO
   const text = await response.text()
   if (!response.ok) throw toError(response, text)
   const builder = new GeminiReplyBuilder(onDelta)
-  builder.add(JSON.parse(text) as GeminiAnswer)
+  builder.add(parseAnswer(text))
   return builder.build()
 }
+
+/** The arguments of calls stay as they are written. */
+const parseAnswer = (text: string): GeminiAnswer => parseWithText(text, 'args') as GeminiAnswer
 
 /** An error of the API as the classifier reads it: status, fields and headers. */
 class GeminiError extends Error {
@@ -155,10 +159,9 @@ class GeminiReplyBuilder implements ReplyBuilder {
 
   /** Only some models name their calls. The id of an answer makes ours unique within a conversation. */
   #addCall({ id, name = '', args }: NonNullable<GeminiPart['functionCall']>, sealed: object | undefined): void {
-    const json = JSON.stringify(args ?? {})
-    this.#sizeLimit.countText(json)
+    this.#sizeLimit.countText(args ?? '')
     const ownId = `${this.#responseId || 'call'}_${this.#content.length}`
-    this.#push({ type: 'call', id: id || ownId, name, ...parseCallArguments(json), ...sealed })
+    this.#push({ type: 'call', id: id || ownId, name, ...parseCallArguments(args ?? ''), ...sealed })
   }
 
   build(): DialectReply {

@@ -7,6 +7,7 @@ import type { AssistantMessage } from '#agent/core/message.ts'
 import { noUsage, type Usage } from '#agent/core/usage.ts'
 import { createSearchPart, createSourcesPart, readSources, type SearchSource } from '../shared/server-search.ts'
 import { decodeUtf8Into, type BodyReadOptions, readReply, type ReplyBuilder } from '../shared/read-body.ts'
+import { parseWithText } from '../shared/json-slices.ts'
 import { eventParserLimits, ReplySizeLimit } from '../shared/reply-size-limit.ts'
 import { type ErrorFields, ErrorInBody } from '../shared/error-in-body.ts'
 import { ToolCallAssembler, type ToolCallFragment } from './chat-tool-calls.ts'
@@ -49,17 +50,18 @@ export type ChatChunk = {
 export async function readChatStream(
   response: Response,
   { onDelta, onActivity, onServerSearch, onArguments, sleep }: BodyReadOptions,
-  parseChunk: (data: string) => ChatChunk = (data) => JSON.parse(data) as ChatChunk,
+  parseChunk: (data: string) => ChatChunk = (data) => parseWithText(data, 'arguments') as ChatChunk,
 ): Promise<DialectReply> {
   const builder = new ChatReplyBuilder({ onDelta, onServerSearch, onArguments })
   if (response.headers.get('content-type')?.includes('application/json')) {
-    builder.add((await response.json()) as ChatChunk)
+    builder.add(parseChunk(await response.text()))
     return builder.build()
   }
   const parser = createParser({
     onEvent: ({ data }) => {
-      if (data === '[DONE]') builder.isClosed = true
-      else onActivity(builder.add(parseChunk(data)) ? 'answer' : 'keep-alive')
+      const text = data.trim()
+      if (text === '[DONE]') builder.isClosed = true
+      else onActivity(text !== '' && builder.add(parseChunk(text)) ? 'answer' : 'keep-alive')
     },
     // Gateways send comments while they wait for the model.
     onComment: () => onActivity('keep-alive'),
@@ -67,6 +69,8 @@ export async function readChatStream(
   })
   return readReply(response.body, builder, {
     feed: decodeUtf8Into((text) => parser.feed(text)),
+    // Some servers leave out the empty line behind their last event.
+    end: () => parser.feed('\n\n'),
     providerError: ErrorInBody,
     sleep,
   })
@@ -108,7 +112,8 @@ class ChatReplyBuilder implements ReplyBuilder {
   }
 
   /** Returns whether the chunk contains part of the reply. */
-  add({ choices, usage, error }: ChatChunk): boolean {
+  add(chunk: ChatChunk | null): boolean {
+    const { choices, usage, error } = chunk ?? {}
     if (error) throw new ErrorInBody(error)
     if (usage) this.#usage = parseUsage(usage)
     const choice = choices?.[0]
@@ -139,7 +144,7 @@ class ChatReplyBuilder implements ReplyBuilder {
   }
 
   #addCalls(fragments: readonly ToolCallFragment[]) {
-    for (const fragment of fragments) {
+    for (const fragment of fragments.filter(Boolean)) {
       const { name, piece } = this.#calls.add(fragment)
       if (piece) this.#onArguments?.(name, piece)
     }

@@ -41,7 +41,8 @@ export class ToolCallAssembler {
     const json = toJson(called?.arguments)
     this.#sizeLimit.countText(json)
     const call = this.#findCall(fragment) ?? this.#start(fragment)
-    if (id && !call.id) call.id = id
+    // A number as an id is none for the next request.
+    if (id && !call.id) call.id = String(id)
     if (called?.name && call.name.length < maxNameChars && !call.name.endsWith(called.name))
       call.name = (call.name + called.name).slice(0, maxNameChars)
     call.json += json

@@ -8,6 +8,7 @@ import { type DialectReply, StreamBroken } from '#agent/core/dialect.ts'
 import type { AssistantMessage } from '#agent/core/message.ts'
 import { noUsage, type Usage } from '#agent/core/usage.ts'
 import { parseCallArguments } from '../shared/call-arguments.ts'
+import { parseWithText } from '../shared/json-slices.ts'
 import { ErrorInBody } from '../shared/error-in-body.ts'
 import { type PhaseSeal, resolveSealIssuer, sealReasoning } from './responses-input.ts'
 import { createSearchPart, createSourcesPart, readSources } from '../shared/server-search.ts'
@@ -24,23 +25,35 @@ export async function readResponsesStream(
 ): Promise<DialectReply> {
   const builder = new ResponseReplyBuilder({ onDelta, onServerSearch, onArguments }, host)
   if (response.headers.get('content-type')?.includes('application/json')) {
-    builder.end((await response.json()) as StreamedResponse)
+    builder.end(parseWithText(await response.text(), 'arguments') as StreamedResponse)
     return builder.build()
   }
   const parser = createParser({
     onEvent: ({ data, event }) => {
-      if (data === '[DONE]') builder.isStreamDone = true
-      else onActivity(builder.add(JSON.parse(data) as StreamEvent, event) ? 'answer' : 'keep-alive')
+      const text = data.trim()
+      if (text === '[DONE]') builder.isStreamDone = true
+      else onActivity(text !== '' && builder.add(parseEvent(text), event) ? 'answer' : 'keep-alive')
     },
     onComment: () => onActivity('keep-alive'),
     ...eventParserLimits,
   })
   return readReply(response.body, builder, {
     feed: decodeUtf8Into((text) => parser.feed(text)),
+    // Some servers leave out the empty line behind their last event.
+    end: () => parser.feed('\n\n'),
     providerError: ErrorInBody,
     sleep,
   })
 }
+
+/** Reads which text an event ends, and that text as a whole. The end of a part says the same as the end of its text. */
+function readEnd(type: string, event: StreamEvent) {
+  const { text = '', refusal = '' } = event.part ?? event
+  return { text, refusal, ended: type === 'response.content_part.done' ? `response.${event.part?.type}.done` : type }
+}
+
+/** Some servers send arguments as an object instead of JSON. */
+const parseEvent = (text: string): StreamEvent => (parseWithText(text, 'arguments') ?? {}) as StreamEvent
 
 /** One output item. Items that we do not know have the kind `other`. */
 type PartialItem = {
@@ -148,17 +161,17 @@ class ResponseReplyBuilder implements ReplyBuilder {
 
   /** Adds the part of a text that was not streamed: some servers send only the events that end a text. */
   #endPart(type: string, event: StreamEvent): boolean {
-    const { text = '', refusal = '' } = event
+    const { text, refusal, ended } = readEnd(type, event)
     if (text + refusal === '') return false
     this.#sizeLimit.countText(text + refusal)
-    const isMessage = type === 'response.output_text.done'
-    if (isMessage || /^response\.reasoning(?:_summary)?_text\.done$/.test(type)) {
+    const isMessage = ended === 'response.output_text.done'
+    if (isMessage || /^response\.reasoning(?:_summary)?_text\.done$/.test(ended)) {
       const partial = this.#startPart(this.#findItem(event, { type: isMessage ? 'message' : 'reasoning' }), event)
       const streamed = partial.text.slice(partial.part.start)
       const rest = text.startsWith(streamed) ? text.slice(streamed.length) : ''
       if (isMessage) this.#addText(partial, rest)
-      else this.#addThinking(partial, type.replace('.done', '.delta'), rest)
-    } else if (type === 'response.refusal.done') {
+      else this.#addThinking(partial, ended.replace('.done', '.delta'), rest)
+    } else if (ended === 'response.refusal.done') {
       const partial = this.#findItem(event, { type: 'message' })
       if (!partial.refusal.endsWith(refusal)) partial.refusal += refusal
     } else return false
@@ -167,7 +180,7 @@ class ResponseReplyBuilder implements ReplyBuilder {
 
   /** Notes at which character of the item the part of the event begins. */
   #startPart(partial: PartialItem, { content_index: content, summary_index: summary }: StreamEvent): PartialItem {
-    const index = content ?? summary ?? 0
+    const index = content ?? summary ?? partial.part.index
     if (partial.part.index !== index) partial.part = { index, start: partial.text.length }
     return partial
   }
@@ -239,7 +252,13 @@ class ResponseReplyBuilder implements ReplyBuilder {
   end({ status, output, usage, error, incomplete_details: details }: StreamedResponse) {
     if (usage) this.#usage = parseUsage(usage)
     if (status === 'failed' || status === 'cancelled' || error) throw toErrorInBody(error ?? {})
-    if (!this.#items.length) output?.forEach((item, at) => this.#close(item, this.#open({ item, output_index: at })))
+    const streamed = new Set<string>(this.#items.map(({ kind }) => kind))
+    output?.forEach((item, at) => {
+      const kind = kinds[item.type ?? ''] ?? 'other'
+      // Some servers stream the text alone: the calls, or a text behind calls, are in the final event.
+      const isMissing = !streamed.size || (!streamed.has(kind) && (kind === 'call' || kind === 'message'))
+      if (isMissing) this.#close(item, this.#open({ item, ...(!streamed.size && { output_index: at }) }))
+    })
     this.#ending = { reason: status === 'incomplete' ? (details?.reason ?? 'unknown') : undefined }
   }
 
@@ -346,6 +365,7 @@ type StreamEvent = ResponseErrorFields & {
   /** The whole text of a part, when it ends. */
   readonly text?: string
   readonly refusal?: string
+  readonly part?: { readonly type?: string; readonly text?: string; readonly refusal?: string } | null
   readonly arguments?: string
   readonly response?: StreamedResponse
   readonly error?: ResponseErrorFields | null

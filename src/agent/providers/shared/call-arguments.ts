@@ -11,13 +11,19 @@ export type CallArguments = { readonly input: unknown; readonly raw?: string; re
 
 export function parseCallArguments(text: string): CallArguments {
   const trimmed = text.trim()
-  if (trimmed === '' || trimmed === 'null' || trimmed === 'None') return { input: {} }
+  if (nothing.test(trimmed)) return { input: {} }
   const valid = parseJson(trimmed)
-  if (isJsonObject(valid) && !isTooDeeplyNested(valid))
-    return { input: valid, ...(JSON.stringify(valid) !== text && { json: text }) }
+  if (isJsonObject(valid) && !isTooDeeplyNested(valid)) {
+    // A byte order mark before the object is white space here, and no JSON for a client.
+    const json = text.startsWith('\ufeff') ? trimmed : text
+    return { input: valid, ...(JSON.stringify(valid) !== json && { json }) }
+  }
   const input = parseObject(trimmed) ?? parseObject(unwrap(trimmed))
   return input && !isTooDeeplyNested(input) ? { input } : { input: {}, raw: text }
 }
+
+/** Servers and models write these for a call without arguments. */
+const nothing = /^(?:null|None|undefined|""|\[\])?$/
 
 function parseObject(text: string | undefined): object | undefined {
   if (text === undefined) return undefined
@@ -29,11 +35,11 @@ function parseObject(text: string | undefined): object | undefined {
 /** An object that was stringified too often: some models do it twice. */
 const maxStringLevels = 3
 /** A fence around the whole text. */
-const fenceStart = /^```[\w-]{0,20}\s*/
+const fenceStart = /^(?:```|~~~)[\w-]{0,20}\s*/
 /** Tags and special tokens of chat templates, before or behind the object. */
 const tag = String.raw`(?:<\/?[\w:-]{1,40}>|<[|｜][\w▁-]{1,40}[|｜]>|\[\/?[A-Z_]{1,20}\])`
 const tagsBefore = new RegExp(`^(?:${tag}\\s*){1,4}`)
-const tagsBehind = new RegExp(`(?<=[}\\]\`]\\s*)(?:${tag}\\s*){1,4}$`)
+const tagsBehind = new RegExp(`(?<=[}\\]\`~]\\s*)(?:${tag}\\s*){1,4}$`)
 /** The text behind an object in which tags are looked for, so that the time is bounded. */
 const maxTagChars = 200
 
@@ -48,7 +54,9 @@ function unwrap(text: string): string | undefined {
   const tail = inner.slice(-maxTagChars)
   inner = inner.slice(0, -maxTagChars) + tail.replace(tagsBehind, '').trimEnd()
   inner = inner.replace(tagsBefore, '').replace(fenceStart, '')
-  if (inner.endsWith('```')) inner = inner.slice(0, -3).trimEnd()
+  if (/(?:```|~~~)$/.test(inner)) inner = inner.slice(0, -3).trimEnd()
+  const listed = inner.startsWith('[') ? parseJson(inner) : undefined
+  if (Array.isArray(listed) && listed.length === 1) inner = inner.slice(1, -1).trim()
   return inner !== text && inner.startsWith('{') ? inner : undefined
 }
 

@@ -11,9 +11,18 @@ type Discarded = { readonly of: 'discarded' }
 export type ThinkingPiece = Delta | Discarded
 
 const names = ['think', 'thinking', 'thought', 'reasoning', 'mm:think', 'seed:think']
-const openingTags = names.map((name) => `<${name}>`)
-const closingTags = names.map((name) => `</${name}>`)
-const closingTag = new RegExp(closingTags.join('|'), 'i')
+const angleClosings = names.map((name) => `</${name}>`)
+/** Opening tags and what closes them. Magistral, Kimi-VL and gpt-oss have tags of their own. */
+const closingsOf: ReadonlyMap<string, readonly string[]> = new Map([
+  ...names.map((name) => [`<${name}>`, angleClosings] as const),
+  ['[think]', ['[/think]']],
+  ['◁think▷', ['◁/think▷']],
+  ['<|channel|>analysis<|message|>', ['<|end|>']],
+])
+const openingTags = [...closingsOf.keys()]
+/** Marks before the answer that are neither: a tag that closes twice, and those of gpt-oss. */
+const strayTags = [...angleClosings, '<|start|>assistant', '<|channel|>final<|message|>']
+const maxTagChars = 30
 /** A text with more closing tags is about tags. Each is compared with all of the text before it. */
 const maxTextTags = 20
 /** Longer white space is passed on, so that little is kept back. */
@@ -27,6 +36,8 @@ export class InlineThinkingReader {
   /** The text that was passed on, while a closing tag may still turn it into thinking. */
   #passed: string | undefined = ''
   #textTags = 0
+  /** The tags that end thinking. Templates that open it for the model use angle brackets. */
+  #closings: readonly string[] = angleClosings
 
   constructor(pass: (piece: ThinkingPiece) => void) {
     this.#pass = pass
@@ -54,15 +65,17 @@ export class InlineThinkingReader {
     const isAfterThinking = this.#passed === undefined
     const trimmed = this.#held.trimStart()
     if (isAfterThinking) this.#held = trimmed
-    const beginning = trimmed.slice(0, 16).toLowerCase()
-    const tag = openingTags.find((opening) => beginning.startsWith(opening))
+    const beginning = trimmed.slice(0, maxTagChars).toLowerCase()
+    const tags = [...openingTags, ...strayTags]
+    const tag = tags.find((one) => beginning.startsWith(one))
     if (tag !== undefined) {
       this.#held = trimmed.slice(tag.length).trimStart()
       this.#passed = undefined
-      this.#state = 'thinking'
+      const closings = closingsOf.get(tag)
+      if (closings) [this.#closings, this.#state] = [closings, 'thinking']
       return true
     }
-    const canBecomeTag = openingTags.some((opening) => opening.startsWith(beginning))
+    const canBecomeTag = tags.some((one) => one.startsWith(beginning))
     if (!isEnd && canBecomeTag && this.#held.length < maxHeldSpace) return false
     if (this.#held === '') return false
     this.#state = 'text'
@@ -70,25 +83,27 @@ export class InlineThinkingReader {
   }
 
   #readThinking(): boolean {
-    const found = closingTag.exec(this.#held)
+    const found = findTag(this.#held, this.#closings)
     if (!found) {
-      this.#emitUpTo('thinking', this.#held.slice(0, findTagBeginning(this.#held)).trimEnd().length)
+      const end = findTagBeginning(this.#held, this.#closings)
+      this.#emitUpTo('thinking', this.#held.slice(0, end).trimEnd().length)
       return false
     }
-    this.#emit('thinking', this.#held.slice(0, found.index).trimEnd())
-    this.#held = this.#held.slice(found.index + found[0].length)
+    this.#emit('thinking', this.#held.slice(0, found.start).trimEnd())
+    this.#held = this.#held.slice(found.end)
     this.#state = 'start'
     return true
   }
 
   #readText(isEnd: boolean): boolean {
-    const found = this.#passed === undefined ? null : closingTag.exec(this.#held)
+    const found = this.#passed === undefined ? undefined : findTag(this.#held, angleClosings)
     if (!found) {
-      this.#emitUpTo('text', this.#passed === undefined ? this.#held.length : findTagBeginning(this.#held))
+      const { length } = this.#held
+      this.#emitUpTo('text', this.#passed === undefined ? length : findTagBeginning(this.#held, angleClosings))
       return false
     }
-    const end = found.index + found[0].length
-    const [before, after] = [this.#passed + this.#held.slice(0, found.index), this.#held.slice(end)]
+    const { start, end } = found
+    const [before, after] = [this.#passed + this.#held.slice(0, start), this.#held.slice(end)]
     // The character after the tag belongs to the decision.
     if (after === '' && !isEnd) return false
     if (!closesThinking(before, after)) {
@@ -118,11 +133,22 @@ export class InlineThinkingReader {
   }
 }
 
+/** Finds the first of the tags. All of them begin with the same character. */
+function findTag(text: string, tags: readonly string[]): { readonly start: number; readonly end: number } | undefined {
+  const first = tags[0]?.[0] ?? ''
+  for (let start = text.indexOf(first); start >= 0; start = text.indexOf(first, start + 1)) {
+    const rest = text.slice(start, start + maxTagChars).toLowerCase()
+    const tag = tags.find((one) => rest.startsWith(one))
+    if (tag !== undefined) return { start, end: start + tag.length }
+  }
+  return undefined
+}
+
 /** Returns where a closing tag may begin at the end of the text, else the length of the text. */
-function findTagBeginning(text: string): number {
-  const at = text.lastIndexOf('<', text.length)
+function findTagBeginning(text: string, tags: readonly string[]): number {
+  const at = text.lastIndexOf(tags[0]?.[0] ?? '', text.length)
   const rest = text.slice(at).toLowerCase()
-  return at >= 0 && closingTags.some((tag) => tag.startsWith(rest)) ? at : text.length
+  return at >= 0 && tags.some((tag) => tag.startsWith(rest)) ? at : text.length
 }
 
 /**
@@ -130,7 +156,8 @@ function findTagBeginning(text: string): number {
  * a line. In a sentence, in code and in data it is text.
  */
 function closesThinking(before: string, after: string): boolean {
-  if (openingTags.some((tag) => before.toLowerCase().includes(tag))) return false
+  const lower = before.toLowerCase()
+  if (openingTags.some((tag) => lower.includes(tag))) return false
   if (/^\s*[{[<]/.test(before) || isInCode(before)) return false
   const line = before.slice(before.lastIndexOf('\n') + 1)
   if (line.trim() === '') return true

@@ -130,10 +130,12 @@ class LenientParser {
     const code = this.#match(unicode)
     if (code) return String.fromCharCode(Number.parseInt(code.slice(1), 16))
     const char = this.#text[this.#at++] ?? ''
-    return escapes[char] ?? char
+    // `\d` of a regular expression and `C:\Users` are no escapes of JSON: the backslash is meant.
+    return escapes[char] ?? (escapable.test(char) ? char : `\\${char}`)
   }
 }
 
+const escapable = /[\\/"'“”‘’`]/
 const optionalSpace = /\s*/y
 const canFollowKey = (next: string): boolean => next === ':'
 const canFollowValue = (next: string): boolean => [',', '}', ']', ''].includes(next)

@@ -19,6 +19,8 @@ export type ReplyBuilder = {
 
 type StreamParser = {
   readonly feed: (bytes: Uint8Array) => void
+  /** Called when the body ends. */
+  readonly end?: () => void
   /** The class of the errors that the provider itself reports inside the stream. */
   readonly providerError: abstract new (...args: never[]) => Error
   readonly sleep: CallOptions['sleep']
@@ -28,7 +30,7 @@ type StreamParser = {
 export async function readReply(
   body: ReadableStream<Uint8Array> | null,
   builder: ReplyBuilder,
-  { feed, providerError, sleep }: StreamParser,
+  { feed, end, providerError, sleep }: StreamParser,
 ): Promise<DialectReply> {
   if (!body) throw new StreamBroken('The provider sent no body.')
   const onChunk = (bytes: Uint8Array) => {
@@ -37,6 +39,7 @@ export async function readReply(
   }
   try {
     await readBody(body, onChunk, sleep)
+    if (!builder.isComplete) end?.()
   } catch (error) {
     if (error instanceof providerError) throw error
     // A failure or an abort after the end of the reply does not affect the reply.

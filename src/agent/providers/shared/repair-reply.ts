@@ -48,7 +48,7 @@ function offeredNames(tools: Tools): ReadonlyMap<string, string> {
 function separateThinking(message: AssistantMessage): AssistantMessage {
   const at = message.content.findIndex(({ type }) => type === 'text')
   const part = message.content[at]
-  if (part?.type !== 'text' || !part.text.includes('<')) return message
+  if (part?.type !== 'text' || !/[<[◁]/.test(part.text)) return message
   const pieces: ThinkingPiece[] = []
   const reader = new InlineThinkingReader((piece) => pieces.push(piece))
   reader.push(part.text)
@@ -67,10 +67,10 @@ function separateThinking(message: AssistantMessage): AssistantMessage {
   return { ...message, content }
 }
 
-/** Namespaces that models know from their training: OpenAI's and Google's. */
-const namespace = /^(?:functions?|tools?|default_api)[.:/]/i
+/** Namespaces and marks that models know from their training, such as OpenAI's, Google's and Llama's. */
+const namespace = /^["'`<]?(?:to=)?(?:(?:functions?|tools?|default_api|assistant|call)(?:::|[.:/=_]))?/i
 /** Kimi counts its calls; gpt-oss continues with a mark of its own format. */
-const suffix = /(?::\d+|<\|.*)$/
+const suffix = /(?::\d+|<\|.*|\(\)|["'`>])$/
 
 /** A name that is offered stays, whatever it looks like. `offered`: the names by themselves and as they are encoded. */
 function renameCalls(message: AssistantMessage, offered: ReadonlyMap<string, string>): AssistantMessage {

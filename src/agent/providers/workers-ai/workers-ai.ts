@@ -13,6 +13,7 @@ import {
   textIn,
   type UserMessage,
 } from '#agent/core/message.ts'
+import { parseWithText } from '../shared/json-slices.ts'
 import { derivePromptCacheKey } from '../shared/prompt-cache-key.ts'
 import type { AnswerFormat, ModelParameters } from '#agent/core/request/model-parameters.ts'
 import { renderSamplingFields, renderToolRules } from '../openai/sampling-fields.ts'
@@ -225,7 +226,7 @@ type NativeChunk = {
 function createChunkParser(maxTokens?: number): (data: string) => ChatChunk {
   let callCount = 0
   return (data) => {
-    const parsed = JSON.parse(data) as ChatChunk & NativeChunk
+    const parsed = parseWithText(data, 'arguments') as ChatChunk & NativeChunk
     const error = parsed.error ?? parsed.errors?.[0]
     if (error) throw toProviderError(error)
     if (parsed.choices) return parsed

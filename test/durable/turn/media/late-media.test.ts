@@ -188,6 +188,42 @@ describe('an image in a queue', () => {
     expect([started(), await costOf(id)]).toEqual([1, 0.05])
   })
 
+  /** `file`: the address that the result names; `answer`: what is there. */
+  it.each([
+    ['at a private address', 'http://10.0.0.7/a.png', undefined, 'may not be called'],
+    ['that is not there', 'https://files.fal.media/a.png', () => new Response('gone', { status: 404 }), 'answered 404'],
+    ['that is not for us', 'https://files.fal.media/a.png', () => new Response('no', { status: 403 }), 'answered 403'],
+    ['that is a page', 'https://files.fal.media/a.png', () => new Response('<html>Sign in'), 'no image'],
+  ])('whose file is one %s is refused at once, in its call and after it', async (_name, file, answer, reason) => {
+    const clock = createSkippingClock()
+    replaceClock(clock)
+    let state = 'COMPLETED'
+    vendors.begin(({ method, url }) => {
+      if (method === 'POST') return Response.json({ request_id: 'r1' })
+      if (url.startsWith('https://files.fal.media')) return answer?.()
+      return Response.json(url.endsWith('/status') ? { status: state } : { images: [{ url: file }] })
+    })
+    const scripted = model([draw, says('No.'), draw, says('It comes.'), says('No.')])
+    const { id } = await newSession({ model: scripted.id })
+    await call('POST', `/api/sessions/${id}/chat`, { body: { input: 'Draw a fox.' } })
+    expect(listTexts(scripted.requests[1]!).at(-1)).toContain(reason)
+    expect([started(), await costOf(id)]).toEqual([1, 0.05])
+
+    state = 'IN_QUEUE'
+    const polled = vendors.calls.length
+    const asked = call('POST', `/api/sessions/${id}/chat`, { body: { input: 'Draw a fox.' } })
+    await until(() => vendors.calls.length > polled + 1)
+    clock.pass(245_000)
+    await asked
+    expect(listTexts(scripted.requests[3]!).at(-1)).toContain('"status":"started"')
+    state = 'COMPLETED'
+    clock.pass(60_000)
+    await fireAlarm(id)
+    await until(() => scripted.requests[4])
+    expect(listTexts(scripted.requests[4]!).at(-1)).toMatch(new RegExp(`was not made[^]*${reason}`))
+    expect([started(), await costOf(id)]).toEqual([2, 0.1])
+  })
+
   it('that its vendor gives up is an error and costs nothing', async () => {
     queue(['CANCELLED'])
     const scripted = model([draw, says('No.')])
