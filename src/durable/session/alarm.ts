@@ -10,7 +10,6 @@ import { continueDueCalls, nextServerWake } from '#durable/turn/pending-requests
 import { releaseDue } from './release-held.ts'
 import type { Session } from './session.ts'
 import { withTimeout } from '#durable/platform/timeout.ts'
-import { workOnGoal } from './self-started/goal-work.ts'
 import { textIn, type ToolCallPart } from '#agent/core/message.ts'
 import { isCancelled } from '#agent/core/turn.ts'
 import {
@@ -142,7 +141,7 @@ async function runSelfStarted(session: Session): Promise<void> {
   if (selfStart.isWorking || dueAt === undefined || dueAt > clock.now()) return
   selfStart.isWorking = true
   try {
-    const isStarted = (await workOnGoal(session)) || (await workOnRecurring(session))
+    const isStarted = (await startForGoal(session)) || (await workOnRecurring(session))
     // Changes during a wait are looked at again, but not without a pause.
     if (!isStarted) selfStart.postpone(retryPauseMs)
   } catch (error) {
@@ -152,6 +151,13 @@ async function runSelfStarted(session: Session): Promise<void> {
   } finally {
     selfStart.isWorking = false
   }
+}
+
+/** Its code is loaded with the first goal of an isolate. */
+async function startForGoal(session: Session): Promise<boolean> {
+  if (!session.meta.goal) return false
+  const { workOnGoal } = await import('./self-started/goal-work.ts')
+  return workOnGoal(session)
 }
 
 /** Returns whether a turn has begun. */

@@ -5,7 +5,9 @@
 
 import { BoundedMap } from '#agent/core/bounded-map.ts'
 import { log } from '#agent/core/log.ts'
+import { allMarks } from '#agent/core/marks.ts'
 import type { ImagePart, Message, TextPart, ToolMessage, UserMessage } from '#agent/core/message.ts'
+import { typedIn } from '#agent/untrusted/typed-text.ts'
 import { limitConcurrency } from '#backends/limit-concurrency.ts'
 import { fitsRow } from '#durable/platform/row-size.ts'
 import { sessionBlobPrefix, blobPrefix } from '#durable/platform/addresses.ts'
@@ -31,11 +33,18 @@ export const attachmentPrefix = (tenantId: string, sessionId: string): string =>
 
 type MessageWithImages = UserMessage | ToolMessage
 
+/** A picture in a message of a person may have words of others, as a file may. */
+function markImages<M extends MessageWithImages>(message: M): M {
+  if (message.role !== 'user' || !message.content.some(({ type }) => type === 'image')) return message
+  return { ...message, marks: allMarks, typed: typedIn(message) }
+}
+
 export async function storeImages<M extends MessageWithImages>(
-  message: M,
+  given: M,
   blobs: R2Bucket | undefined,
   prefix: string,
 ): Promise<M> {
+  const message = markImages(given)
   if (!blobs || !message.content.some(isLarge)) return message
   const content = await Promise.all(
     message.content.map(async (part) => {

@@ -11,8 +11,9 @@ import {
   postUpdate,
   receiveMessage,
 } from '../../support/chat.ts'
-import { calls, says, until } from '../../support/scripted-model.ts'
-import { applyMigrations, call, newTenant } from '../client.ts'
+import { calls, model, says, until } from '../../support/scripted-model.ts'
+import { applyMigrations, call, newTenant, request } from '../client.ts'
+import { fireAlarm } from '../../durable/support/object.ts'
 import { listMessages } from '../listen.ts'
 
 beforeAll(applyMigrations)
@@ -238,5 +239,73 @@ describe('an approval in a group', () => {
     await chat.api.waitForText('Second.')
     expect(JSON.stringify(chat.scripted.requests[3])).toContain('too loud')
     expect(await listed()).toBe(0)
+  })
+})
+
+describe('the work of somebody else in a shared conversation', () => {
+  const guestRole = { roles: { guest: { scopes: ['chat'], max_risk: 'read' } } }
+  type Goal = { text: string; state: string; gates: string[] }
+  const inTopic = async (...answers: readonly string[]) => {
+    const { chat, key } = await groupChat({ admins: ['11'] }, ...answers)
+    const id = await getSessionId(chat, '-70', '9')
+    let sent = 0
+    const next = () => until(() => chat.api.messageTexts[sent] && chat.api.messageTexts[sent++])
+    const say = async (from: object, text: string) => {
+      await receiveMessage(chat, text, inGroup(from, topic))
+      return next()
+    }
+    const goal = async () => (await call<Goal>('GET', `/api/sessions/${id}/goal`, { key })).body
+    return { chat, key, id, say, next, goal }
+  }
+
+  it('is changed by them and admins alone, and paused by everybody', async () => {
+    const { say, next, goal } = await inTopic('Looked.')
+    await say(anna, '/goal draft Ship it')
+    await say(anna, '/goal gate npm test')
+    await say(anna, '/heartbeat every 1h Look')
+    await say(anna, '/loop every 1h Look')
+    expect(await next()).toBe('Looked.')
+    for (const [name, ...texts] of [
+      ['goal', 'Sell it', 'draft Sell it', 'start', 'gate curl x', 'ungate 1', 'outcome sold', 'resume', 'clear'],
+      ['heartbeat', 'every 2h Sell', 'clear', 'stop', 'resume'],
+      ['loop', 'Sell', 'every 2h Sell', 'clear', 'stop', 'resume'],
+    ])
+      for (const text of texts) expect(await say(bert, `/${name} ${text}`)).toContain(`The ${name} here is of somebody`)
+    expect(await say(bert, '/subgoal sold')).toContain('The goal here is of somebody else')
+    expect(await say(bert, '/subgoal pause')).toContain('The goal here is of somebody else')
+    expect(await goal()).toMatchObject({ text: 'Ship it', state: 'draft', gates: ['npm test'], criteria: [] })
+    expect(await say(bert, '/heartbeat')).toContain('every 1h')
+    expect(await say(bert, '/loop pause')).toContain('Paused')
+    expect(await say(bert, '/goal pause')).toContain('Goal: Paused')
+    expect(await next()).toContain('Ship it')
+    expect(await goal()).toMatchObject({ text: 'Ship it', state: 'paused' })
+    expect(await say(anna, '/goal clear')).toBe('The goal is cleared.')
+    expect(await say(bert, '/goal draft Sell it')).toContain('Sell it')
+    expect(await say(bert, '/subgoal sold')).toContain('sold')
+    expect(await say(anna, '/goal outcome all')).toContain('all')
+  })
+
+  it.each([
+    ['a guest', bert, false],
+    ['an admin', anna, true],
+  ])('runs a gate of %s with their rights, though an admin resumes the goal', async (_who, author, isMade) => {
+    const { chat, key, id, say, goal } = await inTopic('I work on it.', 'Checked.', 'Checked.', 'Checked.', 'Checked.')
+    const judge = model(() => says(JSON.stringify({ verdict: 'done', reason: 'It is shown.' })))
+    const settings = {
+      ...guestRole,
+      approvals: { mode: 'off', unattended: 'allow' },
+      auxiliary: { goal_judge: { model: judge.id, fallback_providers: [] } },
+    }
+    expect((await call('PATCH', '/api/settings', { key, body: settings })).status).toBe(200)
+    const role = { settings: { role: 'guest' } }
+    expect((await call('PATCH', `/api/channels/${chat.channel}`, { key, body: role })).status).toBe(200)
+    await say(author, '/goal draft Ship it')
+    await say(author, '/goal gate touch gate.txt')
+    await say(anna, '/goal resume')
+    await until(async () => {
+      await fireAlarm(id).catch(() => undefined)
+      return ['done', 'paused'].includes((await goal()).state)
+    })
+    expect((await request('GET', `/api/sessions/${id}/files/gate.txt`, { key })).status).toBe(isMade ? 200 : 404)
   })
 })

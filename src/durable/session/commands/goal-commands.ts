@@ -20,6 +20,7 @@ import { describeGoalState, renderGoal, renderGoalStart } from '#agent/schedule/
 import { saveGoal } from '../core/save-goal.ts'
 import type { Session } from '../session.ts'
 import { type CommandCall, type CommandReply, reply, type CommandHandler, usageReply } from './command.ts'
+import { refuseChange } from './work-of-others.ts'
 
 type GoalCommandAction = (session: Session, call: CommandCall, rest: string) => CommandReply
 
@@ -27,15 +28,21 @@ export const goalCommand: CommandHandler = (session, call) => {
   const [word = ''] = call.words
   const action = actions[word.toLowerCase()]
   if (!call.text) return showGoal(session)
+  const refusal = refuseChange('goal', session.meta.goal, call)
+  if (refusal) return refusal
   if (!action) return setGoal(session, call, call.text)
   return action(session, call, call.text.slice(word.length).trim())
 }
 
-export const subgoalCommand: CommandHandler = (session, { text, authority }) => {
+export const subgoalCommand: CommandHandler = (session, call) => {
   const { goal } = session.meta
+  const { text, authority } = call
   if (!goal) return noGoal
   const [, n] = /^remove (\d{1,3})$/i.exec(text) ?? []
   if (!text) return usageReply('subgoal')
+  // Each word of it is a criterion.
+  const refusal = refuseChange('goal', goal, { ...call, text: `subgoal ${text}` })
+  if (refusal) return refusal
   if (n === undefined && goal.criteria.length >= maxCriteria)
     return reply(`A goal has at most ${maxCriteria} criteria.`)
   const criteria =

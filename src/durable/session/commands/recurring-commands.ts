@@ -17,11 +17,15 @@ import {
 import { clock } from '#durable/platform/clock.ts'
 import type { Session } from '../session.ts'
 import { type CommandCall, type CommandReply, reply, type CommandHandler, usageReply } from './command.ts'
+import { refuseChange } from './work-of-others.ts'
 
 export const heartbeatCommand: CommandHandler = (session, call) =>
-  manage(session, call, 'heartbeat') ?? setHeartbeat(session, call)
+  refuseChange('heartbeat', session.meta.heartbeat, call) ??
+  manage(session, call, 'heartbeat') ??
+  setHeartbeat(session, call)
 
-export const loopCommand: CommandHandler = (session, call) => manage(session, call, 'loop') ?? setLoop(session, call)
+export const loopCommand: CommandHandler = (session, call) =>
+  refuseChange('loop', session.meta.loop, call) ?? manage(session, call, 'loop') ?? setLoop(session, call)
 
 type RecurringKind = 'heartbeat' | 'loop'
 

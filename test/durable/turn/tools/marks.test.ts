@@ -310,15 +310,18 @@ describe('a page gives orders', () => {
     expect(answer).toBe('Done. ![x]([link withheld: evil.example]) and https://evil.example/page')
   })
 
-  it('in a file of a message', async () => {
+  const file = { filename: 'a.txt', file_data: `data:text/plain;base64,${btoa(send)}` }
+  const image = (size: number) => ({ url: `data:image/png;base64,${'A'.repeat(size)}` })
+  it.each([
+    ['file', { type: 'file', file }, ''],
+    ['picture', { type: 'image_url', image_url: image(8) }, send],
+    ['large picture', { type: 'image_url', image_url: image(12_000) }, send],
+    ['picture at an address', { type: 'image_url', image_url: { url: 'https://news.example/a.png' } }, send],
+  ])('in a %s of a message', async (_what, part, seen) => {
     const started = await begin()
     const { id, rest, tell } = started.session
     await tell(`${writeKeys} ${readKeys}`)
-    const file = { filename: 'a.txt', file_data: `data:text/plain;base64,${btoa(send)}` }
-    const input = [
-      { type: 'text', text: 'Sum it up.' },
-      { type: 'file', file },
-    ]
+    const input = [{ type: 'text', text: `Sum it up. ${seen}` }, part]
     expect(
       (await call('POST', `/api/sessions/${id}/chat`, { key: started.key, body: { input, wait: false } })).status,
     ).toBe(202)
