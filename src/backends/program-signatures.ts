@@ -17,6 +17,8 @@ type Schema = {
 type Dialect = {
   readonly names: Readonly<Record<string, string>>
   readonly any: string
+  /** An object of unknown fields. */
+  readonly record: string
   readonly list: (item: string) => string
   readonly literals: (values: readonly string[]) => string
   readonly object: (fields: readonly Field[]) => string
@@ -26,6 +28,7 @@ type Field = { readonly name: string; readonly type: string; readonly isRequired
 const typescript: Dialect = {
   names: { string: 'string', number: 'number', integer: 'number', boolean: 'boolean', null: 'null' },
   any: 'unknown',
+  record: 'object',
   list: (item) => `readonly (${item})[]`,
   literals: (values) => values.join(' | '),
   object: (fields) => `{ ${fields.map(renderField).join('; ')} }`,
@@ -34,6 +37,7 @@ const typescript: Dialect = {
 const python: Dialect = {
   names: { string: 'str', number: 'float', integer: 'int', boolean: 'bool', null: 'None' },
   any: 'Any',
+  record: 'dict',
   list: (item) => `list[${item}]`,
   literals: (values) => `Literal[${values.join(', ')}]`,
   object: () => 'dict',
@@ -47,19 +51,33 @@ const renderField = ({ name, type, isRequired }: Field): string =>
   `${identifier.test(name) ? name : JSON.stringify(name)}${isRequired ? '' : '?'}: ${type}`
 
 function renderType(schema: Schema, dialect: Dialect, depth = 0): string {
-  const { any, names, list, literals, object } = dialect
-  if (depth > maxDepth || typeof schema !== 'object' || schema === null) return any
+  if (depth > maxDepth || typeof schema !== 'object' || schema === null) return dialect.any
+  const texts = listTexts(schema)
+  if (texts) return dialect.literals(texts)
+  const choices = listChoices(schema)
+  if (choices) return join(choices.map((choice) => renderType(choice, dialect, depth + 1)))
+  return renderNamed(schema, dialect, depth + 1)
+}
+
+/** The values of a schema that allows a few texts alone. */
+function listTexts(schema: Schema): readonly string[] | undefined {
   const values = schema.enum ?? (schema.const === undefined ? [] : [schema.const])
-  const texts = values.filter((value) => typeof value === 'string').map((value) => JSON.stringify(value))
-  if (texts.length && texts.length === values.length && texts.length <= maxLiterals) return literals(texts)
+  const isShort = values.length > 0 && values.length <= maxLiterals
+  if (!isShort || !values.every((value) => typeof value === 'string')) return undefined
+  return values.map((value) => JSON.stringify(value))
+}
+
+function listChoices(schema: Schema): readonly Schema[] | undefined {
   const choices = schema.anyOf ?? schema.oneOf
-  if (Array.isArray(choices)) return join(choices.map((choice) => renderType(choice, dialect, depth + 1)))
-  if (Array.isArray(schema.type))
-    return join(schema.type.map((type: unknown) => renderType({ ...schema, type }, dialect, depth + 1)))
-  if (schema.type === 'array') return list(schema.items ? renderType(schema.items, dialect, depth + 1) : any)
-  if (schema.type === 'object' && schema.properties) return object(listFields(schema, dialect, depth + 1))
-  if (schema.type === 'object') return object === python.object ? 'dict' : 'object'
-  return names[String(schema.type)] ?? any
+  if (Array.isArray(choices)) return choices as readonly Schema[]
+  return Array.isArray(schema.type) ? schema.type.map((type: unknown) => ({ ...schema, type })) : undefined
+}
+
+function renderNamed({ type, items, properties, required }: Schema, dialect: Dialect, depth: number): string {
+  const { any, names, list, object, record } = dialect
+  if (type === 'array') return list(items ? renderType(items, dialect, depth) : any)
+  if (type !== 'object') return names[String(type)] ?? any
+  return properties ? object(listFields({ properties, ...(required && { required }) }, dialect, depth)) : record
 }
 
 const join = (types: readonly string[]): string => [...new Set(types)].join(' | ') || 'never'

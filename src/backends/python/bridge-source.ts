@@ -3,7 +3,9 @@
  * and imported by the program or a child it has the tools. The stubs of the tools follow it.
  */
 
-export const bridgeSource = (maxStateChars: number): string => `from __future__ import annotations
+import { maxStateChars } from '#agent/core/program.ts'
+
+export const bridgeSource = `from __future__ import annotations
 import json, os, sys
 from typing import Any, Literal
 

@@ -44,10 +44,7 @@ const encode = (text: string): Uint8Array => new TextEncoder().encode(text)
 
 async function writeFiles({ files }: Host, folder: string, { source, tools, state = '{}' }: Program): Promise<void> {
   const stubs = renderSome(tools, renderPython).filter((stub) => stub !== undefined)
-  await files.write(
-    `${folder}/talaria_tools.py`,
-    encode(`${bridgeSource(maxStateChars)}\n${stubs.join('\n')}\n_main()\n`),
-  )
+  await files.write(`${folder}/talaria_tools.py`, encode(`${bridgeSource}\n${stubs.join('\n')}\n_main()\n`))
   await files.write(`${folder}/program.py`, encode(source))
   await files.write(`${folder}/state.json`, encode(state))
 }
