@@ -14,7 +14,7 @@ describe.skipIf(!hasBubblewrap)('the http backend behind a session (needs bubble
   let server: Server
   beforeAll(async () => {
     ;[sandbox, model] = await Promise.all([startSandbox(), startModelServer()])
-    const backend = { SANDBOX_HTTP_URL: sandbox.url, SANDBOX_HTTP_TOKEN: token }
+    const backend = { SANDBOX_HTTP_URL: sandbox.url, SANDBOX_HTTP_TOKEN: token, SANDBOX_LANGUAGES: 'bash,python' }
     server = await startServer({ env: { ...modelSettings(model.url), ...backend } })
   })
   afterAll(async () => {
@@ -131,6 +131,28 @@ describe.skipIf(!hasBubblewrap)('the http backend behind a session (needs bubble
     expect((await owner.send('DELETE', '/api/mcp/servers/sh')).status).toBe(204)
     // Its program ends with the workspace.
     expect((await owner.send('DELETE', `/api/sessions/${session}`)).status).toBeLessThan(300)
+  }, 120_000)
+
+  it('runs Python programs that call tools, whose calls are judged and shown', async () => {
+    const owner = createClient(server.url, server.key)
+    await owner.send('PATCH', '/api/settings', { body: { approvals: { mode: 'off' } } })
+    const session = await owner.newSession({ settings: { terminal: { backend: 'http' } } })
+    const source = `
+write_file('made.txt', 'one\\ntwo')
+print(read_file('made.txt')['total_lines'], terminal('cat made.txt')['exit_code'])
+state['kept'] = 1
+try:
+    tools.call('todo', {})
+except ToolError as error:
+    print(error)`
+    const input = { code: source, language: 'python' }
+    await owner.chat(session, `[[call execute_code ${JSON.stringify(input)} then say ok]]`)
+    const messages = await owner.messages(session)
+    expect(JSON.parse(String(messages.findLast(({ role }) => role === 'tool')?.content))).toMatchObject({
+      status: 'success',
+      output: '2 0\ntodo: there is no such tool for programs',
+      tool_calls_made: 3,
+    })
   }, 120_000)
 
   it('gives processes a number, a terminal and an input that ends; what is built there is run', async () => {

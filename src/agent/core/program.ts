@@ -2,7 +2,8 @@
 
 import type { OmittedOutput } from './backend.ts'
 
-export type ProgramLanguage = 'javascript' | 'typescript'
+/** Python runs on the host of the session. */
+export type ProgramLanguage = 'javascript' | 'typescript' | 'python'
 
 /** The answer to a tool call of a program: a result, or the error to throw with the result of the failed call. */
 export type ProgramAnswer =
@@ -10,7 +11,12 @@ export type ProgramAnswer =
   | { readonly error: string; readonly result?: Readonly<Record<string, unknown>> }
 
 /** A tool as a function of a program. `parameters` names positional arguments. */
-export type ProgramFunction = { readonly name: string; readonly parameters: readonly string[] }
+export type ProgramFunction = {
+  readonly name: string
+  readonly description: string
+  readonly parameters: readonly string[]
+  readonly inputSchema: object
+}
 
 export type Program = {
   readonly source: string

@@ -278,7 +278,7 @@ export type Toolbox = ReadonlyMap<string, Tool>
 
 /** Runs programs and dispatches their tool calls. */
 export type Programs = {
-  /** Never rejects, even when the isolate crashes. */
+  /** Rejects only when the host of a Python program fails. An isolate that crashes is an end like others. */
   readonly run: (program: Program) => Promise<ProgramEnd>
   /** The tools of the session. */
   readonly toolbox: () => Toolbox

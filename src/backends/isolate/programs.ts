@@ -50,7 +50,7 @@ type RunnerEntrypoint = { readonly run: (host: RemoteHost, request: RunRequest) 
 async function compile(loader: WorkerLoader, tenantId: string, { source, language }: Program): Promise<Compiled> {
   const isolate = { name: 'compile', code: await compilerCode(), entrypoint: 'Compiler', limits: isolateLimits }
   const compiler = await openIsolate<CompilerEntrypoint>({ loader, ...isolate, sharedBy: tenantId })
-  return { ...(await compiler.compile(source, language)) }
+  return { ...(await compiler.compile(source, language === 'python' ? undefined : language)) }
 }
 
 async function execute(loader: WorkerLoader, code: string, program: Program): Promise<RunAnswer> {
@@ -59,9 +59,9 @@ async function execute(loader: WorkerLoader, code: string, program: Program): Pr
   const entry = await openIsolate<RunnerEntrypoint>({ loader, ...isolate })
   const host = createHost(program)
   try {
-    const { tools, timeoutMs, signal, state: before } = program
+    const { timeoutMs, signal, state: before } = program
     const request = {
-      tools,
+      tools: await describeTools(program),
       timeoutMs,
       limits: computeLimits,
       maxOutput: maxOutputChars,
@@ -86,6 +86,12 @@ async function execute(loader: WorkerLoader, code: string, program: Program): Pr
   } finally {
     host.stop()
   }
+}
+
+async function describeTools({ tools }: Program): Promise<RunRequest['tools']> {
+  const { renderSome, renderTypescript } = await import('../program-signatures.ts')
+  const signatures = renderSome(tools, renderTypescript)
+  return tools.map(({ name, parameters }, i) => ({ name, parameters, signature: signatures[i] }))
 }
 
 type StoppableHost = ProgramHost & { readonly stop: () => void; readonly printed: () => string }

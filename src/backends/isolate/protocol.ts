@@ -2,8 +2,9 @@
 
 import type { ProgramAnswer, ProgramEnd, ProgramFunction, ProgramLanguage } from '#agent/core/program.ts'
 
-export type CompiledLanguage = ProgramLanguage
-export type Callable = ProgramFunction
+export type CompiledLanguage = Exclude<ProgramLanguage, 'python'>
+/** `signature`: its declaration. */
+export type Callable = Pick<ProgramFunction, 'name' | 'parameters'> & { readonly signature?: string | undefined }
 export type CallAnswer = ProgramAnswer
 export type RunAnswer = ProgramEnd
 

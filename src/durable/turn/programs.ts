@@ -8,6 +8,7 @@ import type { ApprovalDecision } from '#agent/core/permission/approval.ts'
 import { errorResult, type ToolMessage, textIn } from '#agent/core/message.ts'
 import type { View } from '#agent/core/ports.ts'
 import { maskSecretsInValue } from '#agent/core/secrets/mask-secrets.ts'
+import type { Program, ProgramEnd } from '#agent/core/program.ts'
 import type { NestedRequest, Programs } from '#agent/core/tool.ts'
 import { type Commit, addDecision, type NestedCall, type ToolCall, type Turn } from '#agent/core/turn.ts'
 import { joinMarks, type Marks, noMarks } from '#agent/core/marks.ts'
@@ -55,7 +56,7 @@ export function createProgramLog(store: () => TurnWriter, look: () => View): Pro
 export function withPrograms(options: DispatchOptions, run: Programs['run'], log: ProgramLog): DispatchOptions {
   const read = new Map<string, Marks>()
   const programs: Programs = {
-    run,
+    run: (program) => (program.language === 'python' ? runOnHost(options, program) : run(program)),
     toolbox: () => options.toolbox,
     touches: (tool, input) => tool.touches(input, options.services),
     state: log.state,
@@ -66,6 +67,12 @@ export function withPrograms(options: DispatchOptions, run: Programs['run'], log
     },
   }
   return { ...options, nestedMarks: (id) => read.get(id) ?? noMarks, services: { ...options.services, programs } }
+}
+
+async function runOnHost({ services: { backend } }: DispatchOptions, program: Program): Promise<ProgramEnd> {
+  if (!backend) throw new Error('A program in Python needs the service backend.')
+  const { runPython } = await import('#backends/python/run-python.ts')
+  return runPython(backend, program)
 }
 
 async function dispatchNested(request: NestedRequest, options: DispatchOptions, log: ProgramLog): Promise<ToolMessage> {

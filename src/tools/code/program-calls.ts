@@ -44,12 +44,12 @@ export const listCallableTools = (toolbox: Toolbox): readonly Tool[] => [
 ]
 
 /** Required parameters come first, because a program may pass values without names in this order. */
-export const describeFunction = ({ name, inputSchema }: Tool): ProgramFunction => {
+export const describeFunction = ({ name, description, inputSchema }: Tool): ProgramFunction => {
   const { properties = {}, required = [] } = inputSchema as {
     readonly properties?: object
     readonly required?: readonly string[]
   }
-  return { name, parameters: [...new Set([...required, ...Object.keys(properties)])] }
+  return { name, description, inputSchema, parameters: [...new Set([...required, ...Object.keys(properties)])] }
 }
 
 /** The schemas of the tools do not describe results. These shapes contain only the fields that programs need. */

@@ -13,14 +13,31 @@ const running = (source: string, more: Partial<Program> = {}): Promise<ProgramEn
   run({
     source,
     tools: [
-      { name: 'read_file', parameters: ['path', 'offset'] },
-      { name: 'terminal', parameters: ['command'] },
+      {
+        name: 'read_file',
+        description: 'Read.',
+        parameters: ['path', 'offset'],
+        inputSchema: {
+          type: 'object',
+          properties: { offset: { type: ['integer', 'null'] }, path: { enum: ['a', 'b'] }, by: { type: 'object' } },
+          required: ['path'],
+        },
+      },
+      { name: 'terminal', description: 'Run.', parameters: ['command'], inputSchema: { type: 'object' } },
     ],
     timeoutMs: 20_000,
     signal: new AbortController().signal,
     call: echo,
     ...more,
   })
+
+it('shows the declaration of a tool as the text of its function', async () => {
+  expect((await running('`${read_file}\n${tools.terminal}`')).output).toBe(
+    `function read_file(input: { path: "a" | "b"; offset?: number | null; by?: object }): Promise<object>
+function terminal(input: {  }): Promise<object>
+`,
+  )
+})
 
 describe('the object state of a program', () => {
   it('has what the last one has left, and is returned when it has changed', async () => {

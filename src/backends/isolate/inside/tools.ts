@@ -17,13 +17,14 @@ class ToolError extends Error {
 
 export function createToolFunctions(tools: readonly Callable[], call: CallTool): Readonly<Record<string, unknown>> {
   const functions = Object.fromEntries(
-    tools.map(({ name, parameters }) => {
+    tools.map(({ name, parameters, signature }) => {
       const invoke = async (...args: readonly unknown[]): Promise<unknown> => {
         const answer = await call(name, getInput(args, parameters))
         if ('ok' in answer) return answer.ok
         throw new ToolError(`${name}: ${answer.error}`, answer.result)
       }
-      return [name, Object.defineProperty(invoke, 'name', { value: name })]
+      const shown = signature !== undefined && { toString: { value: () => signature } }
+      return [name, Object.defineProperties(invoke, { name: { value: name }, ...shown })]
     }),
   )
   return Object.freeze(functions)
