@@ -4,6 +4,7 @@ import { render } from 'preact'
 import { me, start, takeLink } from './api/me.ts'
 import { loadReader } from './markdown/late.ts'
 import { applyTheme } from './parts/theme.ts'
+import { showError } from './parts/toast.ts'
 import { loadWords } from './words/words.ts'
 import { App } from './screens/app.tsx'
 
@@ -13,8 +14,10 @@ applyTheme()
 const started = start(link)
 await loadWords()
 const root = document.getElementById('app')
+// The words of the document for a page whose scripts do not come.
+root?.replaceChildren()
 if (root) render(<App />, root)
-const loading = loadReader()
+const loading = loadReader().catch(showError)
 await started
 if (me.value === undefined) me.value = null
 await loading

@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type Browser, chromium, launchBrowser, readBoxes } from './support/chromium.ts'
 import { type Client, eventually, newTenant } from './support/client.ts'
 import { owner, server } from './support/here.ts'
+import { signIn as open } from './support/page.ts'
 
 const origin = server.url.replace('127.0.0.1', 'localhost')
 
@@ -294,5 +295,78 @@ describe.skipIf(chromium === undefined)('the page without a network', () => {
     await devtools.send('ServiceWorker.deliverPushMessage', { origin, registrationId, data })
     const shown = await eventually(() => worker?.evaluate('self.shown'), Boolean)
     expect(shown).toBe('Build: Needs your approval')
+  })
+})
+
+describe.skipIf(chromium === undefined)('the page whose files do not come, as after a new version', () => {
+  let browser: Browser
+  let client: Client
+  const signIn = (locale: string) => open(browser, client, { locale })
+
+  beforeAll(async () => {
+    browser = await launchBrowser()
+    client = (await newTenant(owner)).client
+  })
+  afterAll(async () => browser?.close())
+
+  it.each([
+    ['a script that is gone', /\/app\/main-.*\.js$/, 404],
+    ['a script that does not arrive', /\/app\/chunk-.*\.js$/, undefined],
+    ['scripts and styles that are gone', /\/app\//, 404],
+  ])('says so in the document, with a link that loads it again: %s', async (_, files, status) => {
+    const page = await (await browser.newContext()).newPage()
+    await page.route(files, (route) => (status === undefined ? route.abort() : route.fulfill({ status })))
+    await page.goto(`${origin}/#/inbox`)
+    await page.getByText('Die Seite ist noch nicht da.').waitFor()
+    const link = page.getByRole('link', { name: 'load it again' })
+    const [box] = await readBoxes(link)
+    expect(box.width).toBeGreaterThan(20)
+    await page.unroute(files)
+    await link.click()
+    await page.getByRole('button', { name: 'Sign in' }).waitFor()
+    expect(await page.getByText('The page is not there yet').count()).toBe(0)
+    await page.context().close()
+  })
+
+  it('shows none of these words while its scripts come', async () => {
+    const page = await (await browser.newContext()).newPage()
+    const { promise: arrival, resolve: arrive } = Promise.withResolvers<void>()
+    await page.route(/\/app\/main-.*\.js$/, async (route) => arrival.then(() => route.continue()))
+    await page.goto(origin, { waitUntil: 'commit' })
+    const words = page.getByText('The page is not there yet')
+    await words.waitFor({ state: 'attached' })
+    expect(await words.isVisible()).toBe(false)
+    arrive()
+    await page.getByRole('button', { name: 'Sign in' }).waitFor()
+    await page.context().close()
+  })
+
+  it('offers a reload in place of a screen and of a part, once and in words', async () => {
+    const page = await signIn('de-DE')
+    await page.route(/\/app\/(?:list|inbox|session-dialog)-.*\.js$/, (route) => route.fulfill({ status: 404 }))
+    const words = 'Ein Teil der Seite lässt sich nicht laden'
+    await page.evaluate("location.hash = '#/inbox'")
+    const failure = page.locator('main .failure', { hasText: words })
+    await failure.getByRole('button', { name: 'Neu laden' }).waitFor()
+    await page.evaluate(`location.hash = '#/chat/${await client.newSession()}'`)
+    for (const _ of [1, 2]) {
+      await page.getByRole('button', { name: 'Suchen und exportieren' }).click()
+      await page.locator('.toast.error', { hasText: words }).waitFor()
+    }
+    await expect.poll(() => page.locator('.toast.error').count()).toBe(1)
+    await page.unrouteAll()
+    await page.locator('.toast').getByRole('button', { name: 'Neu laden' }).click()
+    await page.locator('.list').waitFor()
+    expect(await page.locator('.toast').count()).toBe(0)
+    await page.context().close()
+  })
+
+  it('is English when the German words do not come', async () => {
+    const page = await (await browser.newContext({ locale: 'de-DE' })).newPage()
+    await page.route(/\/app\/de-.*\.js$/, (route) => route.abort())
+    await page.goto(origin)
+    await page.getByRole('button', { name: 'Sign in' }).waitFor()
+    expect(await page.evaluate('document.documentElement.lang')).toBe('en')
+    await page.context().close()
   })
 })

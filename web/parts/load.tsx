@@ -4,7 +4,7 @@ import { useCallback, useEffect, useRef, useState } from 'preact/hooks'
 import type { ComponentChildren } from 'preact'
 import { t } from '../words/words.ts'
 import { Button } from './button.tsx'
-import { explain } from './toast.ts'
+import { explain, isMissingPart, reloading } from './toast.ts'
 
 export type Loaded<T> = {
   readonly data: T | undefined
@@ -48,10 +48,11 @@ type PanelProps<T> = {
 export function Panel<T>({ of, children }: PanelProps<T>) {
   if (of.data !== undefined) return <>{children(of.data)}</>
   if (of.error === undefined) return <Waiting />
+  const { label, run } = isMissingPart(of.error) ? reloading() : { label: t('retry'), run: of.reload }
   return (
     <div class="failure" role="alert">
       <p>{explain(of.error)}</p>
-      <Button onClick={of.reload}>{t('retry')}</Button>
+      <Button onClick={run}>{label}</Button>
     </div>
   )
 }

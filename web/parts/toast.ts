@@ -16,9 +16,11 @@ export const dismiss = (id: number): void => void (toasts.value = toasts.value.f
 /** Errors belong to the screen on which they happened. */
 export const dismissErrors = (): void => void (toasts.value = toasts.value.filter(({ isError }) => !isError))
 
-function show(text: string, isError: boolean): void {
+function show(text: string, isError: boolean, action?: Action): void {
   const id = ++count
-  toasts.value = [...toasts.value.slice(-3), { id, text, isError }]
+  // A screen that lacks three parts says it once.
+  const others = toasts.value.filter((one) => !isError || one.text !== text)
+  toasts.value = [...others.slice(-3), { id, text, isError, ...(action && { action }) }]
   if (!isError) setTimeout(dismiss, shownMs, id)
 }
 
@@ -30,9 +32,19 @@ export const offer = (text: string, action: Action): void =>
 
 export function showError(error: unknown): void {
   if (error instanceof Error && error.name === 'AbortError') return
-  if (error instanceof ApiError) void loadErrorWords().then(() => show(explain(error), true))
+  if (isMissingPart(error)) show(explain(error), true, reloading())
+  else if (error instanceof ApiError) void loadErrorWords().then(() => show(explain(error), true))
   else show(explain(error), true)
 }
+
+/**
+ * Whether a file of the page did not come: after a new version its name is gone. Browsers have no name for it but their
+ * sentence, and ask for it only once.
+ */
+export const isMissingPart = (error: unknown): boolean =>
+  error instanceof TypeError && /imported module|module script/i.test(error.message)
+
+export const reloading = (): Action => ({ label: t('reload'), run: () => location.reload() })
 
 type ErrorWords = {
   readonly explainError: (error: ApiError, language: string) => string
@@ -52,6 +64,7 @@ const loadErrorWords = async (): Promise<ErrorWords> =>
 
 /** Puts what the API says to its clients into the words of the page. Empty for a moment while these are loaded. */
 export function explain(error: unknown): string {
+  if (isMissingPart(error)) return t('missingPart')
   if (!(error instanceof ApiError)) return error instanceof Error ? error.message : String(error)
   if (error.code === 'offline') return t('offline')
   if (!errorWords.value) void loadErrorWords()

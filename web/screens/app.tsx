@@ -7,6 +7,7 @@ import { confirmLinksBy } from '../markdown/open-link.ts'
 import { IconButton } from '../parts/button.tsx'
 import { Icon } from '../parts/icon.tsx'
 import { ask, Questions } from '../parts/dialog.tsx'
+import { Waiting } from '../parts/load.tsx'
 import { addressOf, place } from '../parts/route.ts'
 import { dismissErrors } from '../parts/toast.ts'
 import { Toasts } from '../parts/toasts.tsx'
@@ -22,8 +23,7 @@ import { SignIn } from './sign-in.tsx'
 confirmLinksBy(async (href) => (await ask({ title: t('openLink'), text: href, action: t('open') })) !== undefined)
 
 export function App() {
-  if (me.value === undefined && !signInError.value)
-    return <div class="skeleton page" role="img" aria-label={t('loading')} />
+  if (me.value === undefined && !signInError.value) return <Waiting class="page" />
   return (
     <>
       {me.value ? <Frame /> : <SignIn />}

@@ -156,6 +156,8 @@ export const de: Words = {
   newPath: 'Neuer Pfad',
   newSkill: 'Neue Fähigkeit',
   newTenant: 'Neuer Mandant',
+  missingPart:
+    'Ein Teil der Seite lässt sich nicht laden: Es gibt eine neue Fassung, oder keine Verbindung. Lade die Seite neu.',
   newVersion: 'Es gibt eine neue Fassung der Seite.',
   nextAt: 'nächster Lauf {at}',
   nextOrLast: 'Nächste und vorige Sitzung',

@@ -153,6 +153,7 @@ export const en = {
   newPath: 'New path',
   newSkill: 'New skill',
   newTenant: 'New tenant',
+  missingPart: 'A part of the page cannot be loaded: there is a new version, or no connection. Reload the page.',
   newVersion: 'There is a new version of the page.',
   nextAt: 'next {at}',
   nextOrLast: 'Next and previous session',

@@ -42,8 +42,10 @@ export async function loadWords(): Promise<void> {
   const wished = localStorage.getItem(storageKey) ?? navigator.language
   const [name = 'en'] = wished.toLowerCase().split('-')
   const load = Object.hasOwn(tables, name) ? tables[name] : undefined
-  table.value = load ? await load() : en
-  language.value = load ? name : 'en'
+  // English words are better than no page.
+  const loaded = await load?.().catch(() => undefined)
+  table.value = loaded ?? en
+  language.value = loaded ? name : 'en'
   document.documentElement.lang = language.value
 }
 
