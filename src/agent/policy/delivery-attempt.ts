@@ -127,7 +127,7 @@ function markDoubtful(
   const at = now + pauseAfter(record.tries)
   if (options.isIdempotent) return scheduleRetry({ ...record, isDoubtful: false }, { at, detail })
   // A row of an earlier release does not count them.
-  const doubts = (record.doubts ?? (record.isDoubtful ? 1 : 0)) + 1
+  const doubts = (record.doubts ?? Number(record.isDoubtful)) + 1
   if (doubts > maxRepeats && !options.isOnceEach)
     return { ...record, state: 'unknown', error: `unknown: ${detail}, ${doubts} times` }
   return scheduleRetry({ ...record, isDoubtful: true, doubts }, { at, detail })
