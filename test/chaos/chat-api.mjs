@@ -1,5 +1,6 @@
 // Simulates the APIs of platforms in a separate server, which survives the kills. It keeps what each chat received.
 import { createServer } from 'node:http'
+import { setTimeout as delay } from 'node:timers/promises'
 import { acceptedAnswer } from '../../bench/chat-platforms.ts'
 
 /** The chat and the texts of a call that sends, on each of the platforms. */
@@ -10,7 +11,8 @@ function readMessages(body) {
   return { chat: recipient?.id, texts: [message?.text] }
 }
 
-export async function startChatApi() {
+/** `slowMs`: the time before a message is accepted. A request whose client has died by then is none. */
+export async function startChatApi({ slowMs = 0 } = {}) {
   const received = new Map()
   /** Keys and tokens of LINE that a message has used. */
   const keys = new Set()
@@ -18,6 +20,8 @@ export async function startChatApi() {
   const server = createServer(async (request, response) => {
     let body = ''
     for await (const chunk of request) body += chunk
+    if (slowMs) await delay(slowMs)
+    if (request.socket.destroyed) return
     const content = JSON.parse(body || '{}')
     const { chat, texts } = readMessages(content)
     const { replyToken } = content

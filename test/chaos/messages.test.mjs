@@ -1,7 +1,8 @@
 /**
  * Kills the server at random moments while people write into chats. As platforms do, the sender repeats what was not
  * acknowledged, and now and then what was. Every message is answered once; only an answer that says so comes twice.
- * `MESSAGES` and `KILLS` are their numbers, `SEED` repeats the moments, `PLATFORM` names telegram, zalo, line or messenger.
+ * `MESSAGES` and `KILLS` are their numbers, `LIFE_MS` is the longest life of a server, `SLOW_MS` the time that the platform
+ * takes, `SEED` repeats the moments, `PLATFORM` names telegram, zalo, line or messenger.
  */
 
 import { setTimeout as delay } from 'node:timers/promises'
@@ -9,7 +10,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest'
 import { duplicateMark } from '#agent/policy/delivery-attempt.ts'
 import { choosePlatform } from '../../bench/chat-platforms.ts'
 import { startChatApi } from './chat-api.mjs'
-import { clientTo, createRandom, newWorld } from './world.mjs'
+import { clientTo, createRandom, follow, newWorld } from './world.mjs'
 
 const total = Number(process.env['MESSAGES'] ?? 5_000)
 const kills = Number(process.env['KILLS'] ?? 20)
@@ -18,11 +19,11 @@ const dice = createRandom(seed)
 const chats = Math.min(50, total)
 /** In which a chat gets its answer, over several kills. */
 const answerMs = 180_000
-const longestLifeMs = 6_000
+const longestLifeMs = Number(process.env['LIFE_MS'] ?? 6_000)
 
 const world = await newWorld()
 const platform = choosePlatform('telegram')
-const api = await startChatApi()
+const api = await startChatApi({ slowMs: Number(process.env['SLOW_MS'] ?? 0) })
 afterAll(async () => {
   await world.close()
   await api.close()
@@ -61,6 +62,24 @@ async function write(chat, names) {
   }
 }
 
+/** Prints what the runs of messages without an answer say of its delivery. */
+async function explainLosses() {
+  const lost = new Set(written.flatMap(({ chat, names }) => names.filter((name) => !isAnswered(chat, name))))
+  if (!lost.size) return
+  const client = clientTo(server)
+  const { json } = await client.get('/api/sessions?limit=100')
+  for (const { id } of json.data) {
+    const listener = await follow(server, id, 0)
+    await delay(500)
+    listener.close()
+    const runs = new Set(listener.events.filter(({ type }) => type === 'run.completed').map(({ data }) => data.run_id))
+    for (const run of runs) {
+      const { json: view } = await client.get(`/api/sessions/${id}/runs/${run}`)
+      if (view.delivery_error) console.log(`messages: ${run}: ${view.delivery_error}`)
+    }
+  }
+}
+
 const written = Array.from({ length: chats }, (_, n) => ({
   chat: 1_000 + n,
   names: Array.from({ length: Math.ceil((total - n) / chats) }, (_m, at) => `c${n}m${at}end`),
@@ -83,6 +102,7 @@ beforeAll(
       server = await start()
     }
     await writing
+    await explainLosses()
     const all = written.flatMap(({ chat, names }) => names.map((name) => answersTo(chat, name)))
     const marked = all.flat().filter((text) => text.startsWith(duplicateMark)).length
     console.log(

@@ -79,8 +79,8 @@ export type SendOutcome =
   | { readonly kind: 'moved'; readonly to: string; readonly detail: string }
 
 /**
- * `prepared → sending → sent | unknown | expired | dead`. `unknown`: it may have arrived, and is not sent again.
- * `expired`: it became too old. `dead`: the platform rejects it.
+ * `prepared → sending → sent | unknown | expired | dead`. `unknown`: it may have arrived, and was repeated
+ * often enough. `expired`: it became too old. `dead`: the platform rejects it.
  */
 export type DeliveryState = 'prepared' | 'sending' | 'sent' | 'unknown' | 'expired' | 'dead'
 
@@ -94,6 +94,8 @@ export type DeliveryRecord = {
   readonly tries: number
   /** An earlier attempt may have arrived, so the next one is marked as a possible duplicate. */
   readonly isDoubtful: boolean
+  /** The attempts that may have arrived. */
+  readonly doubts?: number
   /** Sent without formatting, because the platform rejected it. */
   readonly isPlain: boolean
   readonly platformId?: string

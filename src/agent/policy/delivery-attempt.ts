@@ -1,7 +1,7 @@
 /**
  * Decides how a message part is delivered to a chat: the next step, and the state after an attempt. A part is sent again
- * when the platform rejected it, or when a repetition changes nothing. Otherwise it is sent at most once more, marked as
- * a possible duplicate. Parts that are too old expire.
+ * when the platform rejected it, or when a repetition changes nothing. Otherwise it is repeated up to three times, marked
+ * as a possible duplicate (ADR 0034). Parts that are too old expire.
  */
 
 import type { DeliveryRecord, SendOutcome } from '#agent/core/delivery.ts'
@@ -12,6 +12,8 @@ export const maxAgeMs = 24 * 3_600_000
 export const maxPreviewAgeMs = 15 * 60_000
 /** Failed attempts. With growing pauses a part expires before. */
 const maxAttempts = 400
+/** Marked repetitions of a part that may have arrived. */
+const maxRepeats = 3
 const maxPauseMs = 5 * 60_000
 const firstPauseMs = 1_000
 
@@ -122,10 +124,13 @@ function markDoubtful(
   options: DeliveryOptions,
   { now, detail }: { now: number; detail: string },
 ): DeliveryRecord {
-  if (!options.isIdempotent && !options.isOnceEach && record.isDoubtful)
-    return { ...record, state: 'unknown', error: `unknown: ${detail}, twice` }
   const at = now + pauseAfter(record.tries)
-  return scheduleRetry({ ...record, isDoubtful: !options.isIdempotent }, { at, detail })
+  if (options.isIdempotent) return scheduleRetry({ ...record, isDoubtful: false }, { at, detail })
+  // A row of an earlier release does not count them.
+  const doubts = (record.doubts ?? Number(record.isDoubtful)) + 1
+  if (doubts > maxRepeats && !options.isOnceEach)
+    return { ...record, state: 'unknown', error: `unknown: ${detail}, ${doubts} times` }
+  return scheduleRetry({ ...record, isDoubtful: true, doubts }, { at, detail })
 }
 
 function scheduleRetry(record: DeliveryRecord, { at, detail }: { at: number; detail: string }): DeliveryRecord {

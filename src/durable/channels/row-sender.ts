@@ -108,10 +108,7 @@ export class RowSender {
       const options = this.#policyFor(row, channel?.capabilities.idempotencyKeys)
       const deliveryState = policy.interrupt(row.deliveryState, options, now)
       // A preview is never repeated: the answer itself follows.
-      outbox.update({
-        ...row,
-        deliveryState: row.kind === 'preview' ? { ...deliveryState, state: 'dead' } : deliveryState,
-      })
+      this.#updateState(row, row.kind === 'preview' ? { ...deliveryState, state: 'dead' } : deliveryState)
     }
   }
 
@@ -261,7 +258,7 @@ export class RowSender {
 
   #updateState(row: OutboxRow, deliveryState: DeliveryRecord): void {
     this.#options.outbox.update({ ...row, deliveryState })
-    if (deliveryState.state === 'dead' && row.kind !== 'preview')
+    if (['dead', 'unknown'].includes(deliveryState.state) && row.kind !== 'preview')
       log.warn('delivery.given_up', `Not delivered: ${deliveryState.error}`)
   }
 
