@@ -15,6 +15,10 @@ const input = z.object({
   kind: z.enum(documentKinds),
   path: z.string().min(1).max(1_000),
   content: z.string().min(1).max(maxChars),
+  template: z
+    .enum(['letter', 'minutes', 'invoice', 'report'])
+    .optional()
+    .describe('For docx and pdf; content: its fields as JSON.'),
 })
 
 export default defineTool({
@@ -30,9 +34,11 @@ export default defineTool({
   touches: ({ path }, { backend }) => [backend.resolve(path)],
   availability: (deployment) =>
     deployment.hasBinding('LOADER') ? { by: 'isolate' } : { reason: 'The deployment has no binding LOADER.' },
-  run: ({ kind, path: requested, content }, { backend, documentWriter, signal }) =>
+  run: ({ kind, path: requested, content: given, template }, { backend, documentWriter, signal }) =>
     failOnBackendError(async () => {
       const path = requested.toLowerCase().endsWith(`.${kind}`) ? requested : `${requested}.${kind}`
+      const content = await applyTemplate(kind, template, given)
+      if (typeof content !== 'string') return fail(content.refused, { success: false })
       const made = await documentWriter.write(kind, content, signal)
       if ('refused' in made) return fail(made.refused, { success: false })
       const root = backend.resolve('.')
@@ -55,3 +61,14 @@ export default defineTool({
       }
     }),
 })
+
+async function applyTemplate(
+  kind: string,
+  template: z.infer<typeof input>['template'],
+  content: string,
+): Promise<string | { readonly refused: string }> {
+  if (template === undefined) return content
+  if (kind !== 'docx' && kind !== 'pdf') return { refused: 'Templates are for docx and pdf.' }
+  const made = (await import('./templates.ts')).renderTemplate(template, content)
+  return 'text' in made ? made.text : made
+}
