@@ -38,8 +38,7 @@ export default defineTool({
     failOnBackendError(async () => {
       const path = requested.toLowerCase().endsWith(`.${kind}`) ? requested : `${requested}.${kind}`
       const content = await applyTemplate(kind, template, given)
-      if (typeof content !== 'string') return fail(content.refused, { success: false })
-      const made = await documentWriter.write(kind, content, signal)
+      const made = typeof content === 'string' ? await documentWriter.write(kind, content, signal) : content
       if ('refused' in made) return fail(made.refused, { success: false })
       const root = backend.resolve('.')
       const absolute = backend.resolve(path)
