@@ -1,7 +1,7 @@
 /** Writes a document from Markdown, rows or a diagram: a file of the workspace, attached to the answer. */
 
 import * as z from 'zod'
-import { documentKinds } from '#agent/core/media/document-writer.ts'
+import { type DocumentBytes, documentKinds, type DocumentWriter } from '#agent/core/media/document-writer.ts'
 import { mediaTypeOf } from '#agent/core/media/media-type.ts'
 import { assessWrites } from '../../assess-paths.ts'
 import { defineTool } from '../../define-tool.ts'
@@ -37,8 +37,7 @@ export default defineTool({
   run: ({ kind, path: requested, content: given, template }, { backend, documentWriter, signal }) =>
     failOnBackendError(async () => {
       const path = requested.toLowerCase().endsWith(`.${kind}`) ? requested : `${requested}.${kind}`
-      const content = await applyTemplate(kind, template, given)
-      const made = typeof content === 'string' ? await documentWriter.write(kind, content, signal) : content
+      const made = await writeFrom(documentWriter, { kind, template, content: given, signal })
       if ('refused' in made) return fail(made.refused, { success: false })
       const root = backend.resolve('.')
       const absolute = backend.resolve(path)
@@ -61,13 +60,11 @@ export default defineTool({
     }),
 })
 
-async function applyTemplate(
-  kind: string,
-  template: z.infer<typeof input>['template'],
-  content: string,
-): Promise<string | { readonly refused: string }> {
-  if (template === undefined) return content
+type Order = Omit<z.infer<typeof input>, 'path'> & { readonly signal: AbortSignal }
+
+async function writeFrom(writer: DocumentWriter, { kind, template, content, signal }: Order): Promise<DocumentBytes> {
+  if (template === undefined) return writer.write(kind, content, signal)
   if (kind !== 'docx' && kind !== 'pdf') return { refused: 'Templates are for docx and pdf.' }
   const made = (await import('./templates.ts')).renderTemplate(template, content)
-  return 'text' in made ? made.text : made
+  return 'text' in made ? writer.write(kind, made.text, signal) : made
 }
