@@ -1,21 +1,13 @@
-/** Chooses who makes images, speech, transcriptions and video: by the settings, else the first vendor that has a key. */
+/** Chooses the model of who makes images, speech, transcriptions and video, with its price and its address. */
 
+import type { ToolDeployment } from '#agent/core/vendor/tool-deployment.ts'
 import {
-  imageProviders,
-  speechProviders,
-  transcriptionProviders,
-  videoProviders,
-} from '#agent/core/media/media-settings.ts'
-import type { Availability, ToolDeployment } from '#agent/core/vendor/tool-deployment.ts'
-
-const uses = {
-  image: imageProviders,
-  speech: speechProviders,
-  transcription: transcriptionProviders,
-  video: videoProviders,
-} as const
-export type MediaUse = keyof typeof uses
-export type MediaProvider<Use extends MediaUse> = (typeof uses)[Use][number]
+  findMediaProvider,
+  type MediaProvider,
+  type MediaUse,
+  settingOfMedia,
+  type WantedMedia,
+} from './media-providers.ts'
 
 /** `usd`: for one unit: an image, 1,000 characters, a minute, or a second of video. Estimates from price lists. */
 type MediaModel = {
@@ -111,54 +103,22 @@ const mediaAddress: Readonly<Record<string, (baseUrl: string) => string>> = {
   groq: (baseUrl) => (baseUrl.endsWith('/v1') ? baseUrl : `${baseUrl}/v1`),
 }
 
-const settingOf = { image: 'image', speech: 'tts', transcription: 'stt', video: 'video' } as const
-
-type Wanted = { readonly provider?: string | undefined; readonly model?: string | undefined }
-
 /** `wanted`: of the request. It replaces the settings. */
 export function chooseMedia<Use extends MediaUse>(
   use: Use,
   deployment: ToolDeployment,
-  wanted?: Wanted,
+  wanted?: WantedMedia,
 ): MediaChoice<Use> | { readonly reason: string } {
-  const setting: Wanted = wanted?.provider ? wanted : (settingsOf(use, deployment) ?? {})
-  const providers = uses[use] as readonly MediaProvider<Use>[]
-  const named = providers.filter((provider) => setting.provider === undefined || provider === setting.provider)
-  const provider = named.find((one) => isUsable(one, deployment))
-  if (provider === undefined) return { reason: explainMissing(named, deployment) }
+  const found = findMediaProvider(use, deployment, wanted)
+  if ('reason' in found) return found
+  const { provider } = found
+  const { model } = settingOfMedia(use, deployment, wanted)
   const { baseUrl, keys } = deployment.vendor(provider)
   const address = mediaAddress[provider]?.(baseUrl) ?? baseUrl
-  return {
-    provider,
-    ...chooseModel(models[use][provider] ?? [], wanted?.model ?? setting.model),
-    baseUrl: address,
-    keys,
-  }
+  return { provider, ...chooseModel(models[use][provider] ?? [], wanted?.model ?? model), baseUrl: address, keys }
 }
 
 function chooseModel(known: readonly MediaModel[], wanted: string | undefined) {
   const model = wanted ?? known[0]?.model ?? ''
   return { model, usd: known.find((one) => one.model === model)?.usd }
 }
-
-const settingsOf = (use: MediaUse, { settings }: ToolDeployment): Wanted | undefined => settings[settingOf[use]]
-
-const isUsable = (provider: string, deployment: ToolDeployment): boolean =>
-  provider === 'workers-ai' ? deployment.hasBinding('AI') : deployment.vendor(provider).keys.length > 0
-
-function explainMissing(providers: readonly string[], deployment: ToolDeployment): string {
-  const names = providers.map((one) =>
-    one === 'workers-ai' ? 'bind AI' : `set ${deployment.vendor(one).variable || `${one.toUpperCase()}_API_KEY`}`,
-  )
-  const all = names.length > 1 ? `${names.slice(0, -1).join(', ')} or ${names.at(-1)}` : names[0]
-  const text = `${all}, or store a key with POST /api/credentials.`
-  return text.charAt(0).toUpperCase() + text.slice(1)
-}
-
-/** Tells tools whether somebody makes these media. */
-export const mediaAvailability =
-  (use: MediaUse) =>
-  (deployment: ToolDeployment): Availability => {
-    const found = chooseMedia(use, deployment)
-    return 'reason' in found ? found : { by: found.provider }
-  }

@@ -1,7 +1,7 @@
 /** Makes or edits an image. It becomes a file of the workspace and an attachment of the answer. */
 
 import * as z from 'zod'
-import { mediaAvailability } from '#agent/routing/media-vendors.ts'
+import { mediaAvailability } from '#agent/routing/media-providers.ts'
 import { defineTool } from '../define-tool.ts'
 import { assessSpending } from './assess-spending.ts'
 import { renderMedia } from './media-result.ts'

@@ -1,7 +1,7 @@
 /** Starts a video, which takes minutes. Its result comes as a message of its own. */
 
 import * as z from 'zod'
-import { mediaAvailability } from '#agent/routing/media-vendors.ts'
+import { mediaAvailability } from '#agent/routing/media-providers.ts'
 import { defineTool } from '../define-tool.ts'
 import { assessSpending } from './assess-spending.ts'
 import { renderMedia } from './media-result.ts'

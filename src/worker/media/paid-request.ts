@@ -1,7 +1,8 @@
 /** Makes a paid call of a media vendor for a request: chosen by the settings, reserved before it leaves, billed after it. */
 
 import { noUsage, tallyKey, usageOfCall } from '#agent/core/usage.ts'
-import { chooseMedia, type MediaChoice, type MediaUse } from '#agent/routing/media-vendors.ts'
+import type { MediaUse } from '#agent/routing/media-providers.ts'
+import { chooseMedia, type MediaChoice } from '#agent/routing/media-vendors.ts'
 import { MediaFailure, type MediaFailureKind } from '#backends/media/vendor.ts'
 import type { MediaTransport } from '#durable/models/media/vendor-transport.ts'
 import { createToolDeployment } from '#durable/models/tool-deployment.ts'

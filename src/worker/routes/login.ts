@@ -3,7 +3,7 @@
 import * as z from 'zod'
 import { type Authority, type KeyPrincipal, scopes } from '#agent/core/permission/authority.ts'
 import { limitsSchema } from '#agent/core/settings.ts'
-import { chooseMedia } from '#agent/routing/media-vendors.ts'
+import { findMediaProvider } from '#agent/routing/media-providers.ts'
 import { createTenants } from '#db/tenants.ts'
 import { createToolDeployment } from '#durable/models/tool-deployment.ts'
 import { fetchTenantSnapshot } from '#durable/tenant/tenant-snapshot.ts'
@@ -216,7 +216,7 @@ const optionalBindings = ['BLOBS', 'LOADER', 'AI', 'IMAGES'] as const
 function listFeatures({ env, tenant: { id, settings } }: RouteCall<unknown, unknown>): string[] {
   const deployment = createToolDeployment(env, { id, settings })
   const bindings = optionalBindings.filter((name) => env[name] !== undefined).map((name) => name.toLowerCase())
-  return [...bindings, ...mediaFeatures.filter((use) => !('reason' in chooseMedia(use, deployment)))]
+  return [...bindings, ...mediaFeatures.filter((use) => !('reason' in findMediaProvider(use, deployment)))]
 }
 
 async function readLogin({ env, web }: RouteCall<unknown, unknown>): Promise<CookieLogin | undefined> {

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { ToolDeployment } from '#agent/core/vendor/tool-deployment.ts'
-import { chooseMedia, mediaAvailability, priceImage } from '#agent/routing/media-vendors.ts'
+import { mediaAvailability } from '#agent/routing/media-providers.ts'
+import { chooseMedia, priceImage } from '#agent/routing/media-vendors.ts'
 
 const deploymentWith = (
   keys: Readonly<Record<string, string>>,

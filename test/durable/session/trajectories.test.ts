@@ -1,11 +1,12 @@
 /** Tests that ended runs are kept as trajectories where the tenant has switched it on, masked, and how they are deleted. */
 
-import { runDurableObjectAlarm } from 'cloudflare:test'
+import { runDurableObjectAlarm, runInDurableObject } from 'cloudflare:test'
 import { afterEach, beforeAll, expect, it } from 'vitest'
 import { replaceClock } from '#durable/platform/clock.ts'
 import { forgetSnapshot } from '#durable/tenant/tenant-snapshot.ts'
 import { createSkippingClock } from '../../support/clock.ts'
-import { fails, model, says, until } from '../../support/scripted-model.ts'
+import { fails, Gate, hangs, model, says, until } from '../../support/scripted-model.ts'
+import { objectOf } from '../support/object.ts'
 import { applyMigrations, bindings, call, newSession, newTenant, request } from '../../worker/client.ts'
 
 beforeAll(applyMigrations)
@@ -86,4 +87,32 @@ it('keeps ended runs by outcome, without secrets, until their days or their sess
     await runDurableObjectAlarm(bindings.TENANT.getByName(`t/${id}`))
     return (await stored()) === 0
   })
+})
+
+it('keeps each of several runs that ended before the first was kept, and none from before the switch', async () => {
+  const { id, key } = await newTenant()
+  const gate = new Gate()
+  const scripted = model(({ messages, tools }) =>
+    tools && JSON.stringify(messages.at(-1)).includes('first') ? hangs(gate) : says('ok'),
+  )
+  const session = (await newSession({ model: scripted.id }, key)).id
+  const ask = (input: string) => call('POST', `/api/sessions/${session}/chat`, { key, body: { input, mode: 'queue' } })
+  await ask('zebra')
+  await call('PATCH', '/api/settings', { key, body: { sessions: { trajectory_days: 7 } } })
+  forgetSnapshot(id)
+  const queued = [ask('first')]
+  await gate.waitUntilReached()
+  queued.push(ask('second'), ask('third'))
+  const waiting = () =>
+    runInDurableObject(
+      objectOf(session, id),
+      (_object, { storage }) => storage.sql.exec('SELECT id FROM inbox').toArray().length,
+    )
+  await until(async () => (await waiting()) === 2)
+  gate.open()
+  await Promise.all(queued)
+  const kept = async () => (await (await request('GET', '/api/trajectories', { key })).text()).trim().split('\n')
+  await until(async () => (await kept()).length === 3)
+  for (const asked of ['first', 'second', 'third']) expect((await kept()).join()).toContain(asked)
+  expect((await kept()).join()).not.toContain('zebra')
 })

@@ -33,7 +33,10 @@ export async function keepTrajectories(session: Session): Promise<void> {
   }
 }
 
-/** The ended runs that were not kept yet, with their newest rows. At first only the last one: older ones were not asked for. */
+/**
+ * The ended runs that were not kept yet, with their newest rows. A run that was open when it was switched on has no
+ * mark before it, so that only it is known to be asked for.
+ */
 function listEnded({ journal, store, meta }: Session): readonly { readonly turn: Turn; readonly n: number }[] {
   const current = store.current()
   const after = meta.trajectoriesThrough

@@ -157,6 +157,9 @@ export class TurnControl {
       this.#session.updateMeta(beginConversation(meta, { lastSeq: store.lastMessageSeq(), now: clock.now() }))
       store.dropContext()
     }
+    // Earlier runs were not asked for. Later ones may end before the first of them is kept.
+    if (settings.sessions?.trajectory_days && meta.trajectoriesThrough === undefined)
+      this.#session.updateMeta({ trajectoriesThrough: store.lastMessageSeq() })
     const authority = this.#contribute(options.authority)
     const owned = { ...options, authority }
     store.openTurn(runId, [message], {
@@ -354,5 +357,5 @@ async function reportJobEnd(session: Session): Promise<void> {
 /** Rejects when one could not be stored: history is sent again then, and they with it. */
 async function keepTrajectories(session: Session): Promise<void> {
   const { settings, meta } = session
-  if (settings.sessions?.trajectory_days ?? meta.trajectoriesThrough) await session.trajectories.keep()
+  if (settings.sessions?.trajectory_days || meta.trajectoriesThrough !== undefined) await session.trajectories.keep()
 }

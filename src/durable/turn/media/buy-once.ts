@@ -5,7 +5,8 @@
 
 import type { Authority } from '#agent/core/permission/authority.ts'
 import { noUsage, tallyKey, type Usage, usageOfCall } from '#agent/core/usage.ts'
-import type { MediaChoice, MediaUse } from '#agent/routing/media-vendors.ts'
+import type { MediaUse } from '#agent/routing/media-providers.ts'
+import type { MediaChoice } from '#agent/routing/media-vendors.ts'
 import { MediaFailure } from '#backends/media/vendor.ts'
 import { clock } from '#durable/platform/clock.ts'
 import type { MediaHost } from './media-host.ts'

@@ -2,7 +2,8 @@
 
 import { log } from '#agent/core/log.ts'
 import type { ImageOrder, MediaAnswer, MediaCall, SpeechOrder } from '#agent/core/media/media.ts'
-import { type MediaProvider, priceImage } from '#agent/routing/media-vendors.ts'
+import type { MediaProvider } from '#agent/routing/media-providers.ts'
+import { priceImage } from '#agent/routing/media-vendors.ts'
 import { sizeOfAspect } from '#backends/media/images.ts'
 import { listSpeechFormats, type SoundFormat } from '#backends/media/speech.ts'
 import { MediaFailure } from '#backends/media/vendor.ts'

@@ -1,6 +1,7 @@
 /** The parts of a session that its paid calls use. */
 
-import { chooseMedia, type MediaChoice, type MediaUse } from '#agent/routing/media-vendors.ts'
+import type { MediaUse } from '#agent/routing/media-providers.ts'
+import { chooseMedia, type MediaChoice } from '#agent/routing/media-vendors.ts'
 import { MediaFailure } from '#backends/media/vendor.ts'
 import type { MediaTransport } from '#durable/models/media/vendor-transport.ts'
 import type { SideCall } from '#durable/models/side-call.ts'

@@ -1,7 +1,7 @@
 /** Writes a document from Markdown, rows or a diagram: a file of the workspace, attached to the answer. */
 
 import * as z from 'zod'
-import { documentKinds } from '#agent/core/media/document-writer.ts'
+import { type DocumentBytes, documentKinds, type DocumentWriter } from '#agent/core/media/document-writer.ts'
 import { mediaTypeOf } from '#agent/core/media/media-type.ts'
 import { assessWrites } from '../../assess-paths.ts'
 import { defineTool } from '../../define-tool.ts'
@@ -15,6 +15,10 @@ const input = z.object({
   kind: z.enum(documentKinds),
   path: z.string().min(1).max(1_000),
   content: z.string().min(1).max(maxChars),
+  template: z
+    .enum(['letter', 'minutes', 'invoice', 'report'])
+    .optional()
+    .describe('For docx and pdf; content: its fields as JSON.'),
 })
 
 export default defineTool({
@@ -30,10 +34,10 @@ export default defineTool({
   touches: ({ path }, { backend }) => [backend.resolve(path)],
   availability: (deployment) =>
     deployment.hasBinding('LOADER') ? { by: 'isolate' } : { reason: 'The deployment has no binding LOADER.' },
-  run: ({ kind, path: requested, content }, { backend, documentWriter, signal }) =>
+  run: ({ kind, path: requested, content: given, template }, { backend, documentWriter, signal }) =>
     failOnBackendError(async () => {
       const path = requested.toLowerCase().endsWith(`.${kind}`) ? requested : `${requested}.${kind}`
-      const made = await documentWriter.write(kind, content, signal)
+      const made = await writeFrom(documentWriter, { kind, template, content: given, signal })
       if ('refused' in made) return fail(made.refused, { success: false })
       const root = backend.resolve('.')
       const absolute = backend.resolve(path)
@@ -55,3 +59,12 @@ export default defineTool({
       }
     }),
 })
+
+type Order = Omit<z.infer<typeof input>, 'path'> & { readonly signal: AbortSignal }
+
+async function writeFrom(writer: DocumentWriter, { kind, template, content, signal }: Order): Promise<DocumentBytes> {
+  if (template === undefined) return writer.write(kind, content, signal)
+  if (kind !== 'docx' && kind !== 'pdf') return { refused: 'Templates are for docx and pdf.' }
+  const made = (await import('./templates.ts')).renderTemplate(template, content)
+  return 'text' in made ? writer.write(kind, made.text, signal) : made
+}
