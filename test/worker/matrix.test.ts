@@ -285,6 +285,7 @@ const bodies: Readonly<Record<string, object>> = {
   'PATCH /api/jobs/{id}': { repeat: 2 },
   'PATCH /api/channels/{id}': { name: 'x' },
   'PATCH /api/skills/{name}': { pinned: true },
+  'POST /api/skills/{name}/publish': { repository: 'acme/skills' },
   'PATCH /api/projects/{id}': { name: 'x' },
   'POST /api/projects': { name: 'x' },
   'PATCH /api/admin/tenants/{id}': { name: 'x' },

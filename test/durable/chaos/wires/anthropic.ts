@@ -73,6 +73,6 @@ export const anthropic: Wire = {
       'pings between the words',
       stream(...open, written({ type: 'ping' }), text('All is well.'), closed, ...events(...messageEnd('end_turn'))),
     ),
-    broken('an answer that has no reason for its end', stream(...open, closed, written({ type: 'message_stop' }))),
+    broken('an answer that has neither a reason nor an end', stream(...open, closed)),
   ],
 }
