@@ -20,7 +20,7 @@ const maxWideBytes = 64 * 1024
 const shown = 12
 
 const started = performance.now()
-// What `npm start` serves and `npm run deploy` uploads, built when it is older than the sources.
+// The build that `npm start` serves and `npm run deploy` uploads, made when it is older than the sources.
 await import('./build-worker.mjs')
 const { metafile, assets } = JSON.parse(readFileSync(metafileOf('index'), 'utf8'))
 // wrangler uploads what the rules of wrangler.toml name: not the source maps beside the modules.

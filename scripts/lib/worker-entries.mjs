@@ -19,5 +19,5 @@ function find(entry) {
 
 export const sourceOf = (entry) => join(root, find(entry).source)
 export const outputFolder = (entry) => join(root, 'dist', find(entry).folder)
-/** What esbuild says of the build, and the names of its static assets. Beside the folder, which is uploaded. */
+/** The report of esbuild about the build, and the names of its static assets. Beside the folder, which is uploaded. */
 export const metafileOf = (entry) => `${outputFolder(entry)}.json`

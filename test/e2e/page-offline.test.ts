@@ -335,6 +335,8 @@ describe.skipIf(chromium === undefined)('the page whose files do not come, as af
     await page.goto(origin, { waitUntil: 'commit' })
     const words = page.getByText('The page is not there yet')
     await words.waitFor({ state: 'attached' })
+    // Nothing is painted before the style sheet is there, but what stands in the document counts as visible.
+    await page.waitForFunction('document.styleSheets.length > 0')
     expect(await words.isVisible()).toBe(false)
     arrive()
     await page.getByRole('button', { name: 'Sign in' }).waitFor()

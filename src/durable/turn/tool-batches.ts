@@ -154,7 +154,7 @@ export class ToolBatches {
     })
   }
 
-  /** What a result says beside what the call did: of its folder, of its failure, and of the end of a long task. */
+  /** Notes of a result beside the outcome of its call: of its folder, of its failure, and of the end of a long task. */
   async #listHints(
     message: ToolMessage,
     calls: readonly ToolCall[],

@@ -108,7 +108,7 @@ export function parseItems(input: z.infer<typeof responseInput>): readonly Place
   const items = typeof input === 'string' ? [{ role: 'user' as const, content: input }] : input
   return items.map((item, at) => {
     const param = `input.${at}`
-    // What has a role is no reference, also if it has an id.
+    // An item with a role is no reference, also if it has an id.
     const parsed = ('role' in item && !('type' in item) ? messageSchema : known).safeParse(item)
     if (!parsed.success) throw refuseItem(item, param)
     return { one: parsed.data, param }

@@ -221,7 +221,7 @@ describe.each(apis)('a healthy container, with the API %s,', (api) => {
   })
 })
 
-/** What depends on the API is tried with both. */
+/** Cases that depend on the API are tried with both. */
 describe.each(bothApis)('a container that was killed, with the API %s,', (api) => {
   const isTried = apis.includes(api)
 

@@ -51,7 +51,7 @@ const isWritten = (message: { readonly kind: string }): message is WrittenSubmis
   message.kind === 'request' || message.kind === 'continue' || message.kind === 'inbound'
 
 function textOf(command: WrittenSubmission): string {
-  // What somebody passes on is no part of their command.
+  // A text that somebody passes on is no part of their command.
   if (command.kind === 'inbound') return findOwnWords(command.text) ?? command.text
   const { message } = command
   return message?.role === 'user' ? textIn(message) : ''

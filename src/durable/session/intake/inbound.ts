@@ -178,7 +178,7 @@ function isKnown({ chatOutbox: { inboundEvents } }: Session, { key, releases }: 
 /** Stored with the session, so that the object finds it after an eviction even without a turn. */
 function recordEvent(session: Session, { key, releases, asker: { replyHandle } }: InboundSubmission): void {
   const { inboundEvents } = session.chatOutbox
-  // Where nothing can be sent without a handle, that of the last message serves when an earlier one is used up.
+  // On a platform that sends nothing without a handle, that of the last message serves when an earlier one is used up.
   const isNeeded = replyHandle?.maxUses !== undefined
   if (isNeeded || session.journal.isBlank) session.updateMeta(isNeeded ? { lastHandle: replyHandle } : {})
   if (releases) inboundEvents.release(releases)

@@ -23,7 +23,7 @@ export type ChildState =
     }
   | { readonly at: 'ended'; readonly endedAt: number; readonly report: SubagentReport }
 
-/** What a subagent does now; null when nothing is known of it. */
+/** The present work of a subagent; null when nothing is known of it. */
 export function activityOf(state: ChildState): string | null {
   if (state.at === 'running') return state.watched.progress.activity
   return state.at === 'queued' && state.limit !== undefined ? `waits for the limit ${state.limit}` : null

@@ -67,7 +67,7 @@ function countTags(fixes: readonly ListedFix[]): Readonly<Record<string, number>
   return counts
 }
 
-/** What strangers have written would reach all sessions. */
+/** Words of strangers would reach all sessions. */
 function explainRefusal({ settings }: SessionLearningsOptions, { authority }: Call): string | undefined {
   if (!hasScope(authority, 'write')) return 'It takes the scope write.'
   if (settings.now().learning?.fixes === false) return 'Learning is off. The action on switches it on in this session.'

@@ -4,7 +4,7 @@ import { decodeBase64Url, encodeBase64Url } from '#agent/core/base64.ts'
 import { isJsonObject, type JsonObject, parseJson } from '#agent/core/parse-json.ts'
 import { type A2aVersion, renderTask, stateNames, type TaskRun } from '#agent/public-api/a2a.ts'
 
-/** What the list reads of the API. A refusal is thrown, and undefined stands for 404. */
+/** Requests of the list to the API. A refusal is thrown, and undefined stands for 404. */
 export type ReadApi = (path: string) => Promise<JsonObject | undefined>
 
 const defaultPageSize = 50
