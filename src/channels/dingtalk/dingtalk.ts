@@ -19,7 +19,7 @@ import { fetchMediaFrom } from '../fetch-media.ts'
 import { computeHmac } from '../hmac.ts'
 import { isSameSecret } from '../is-same-secret.ts'
 import { defineApi, failedMedia, sentOutcome } from '../kit/api.ts'
-import { defineAppToken, readTokenAnswer, type TokenAnswer, withAppToken } from '../kit/app-token.ts'
+import { defineAppToken, probeToken, readTokenAnswer, type TokenAnswer, withAppToken } from '../kit/app-token.ts'
 import { defineDialect } from '../kit/dialect.ts'
 import { isList, pick, pickList, pickText } from '../kit/pick.ts'
 import { verified } from '../kit/proof.ts'
@@ -89,10 +89,7 @@ export const dingtalk: Channel = {
   }),
   render,
   send,
-  probe: async (connection) => {
-    const found = await getToken(connection)
-    return 'outcome' in found ? found.outcome : { kind: 'sent' }
-  },
+  probe: probeToken(getToken),
   getAccount: async (connection) => {
     const found = await getToken(connection)
     return 'outcome' in found ? { refused: found.outcome.detail } : { id: robotOf(connection), name: '' }

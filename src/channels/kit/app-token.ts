@@ -1,6 +1,7 @@
 /** Keeps the tokens with which an app calls its platform. An isolate asks for a new one at 80 % of its lifetime. */
 
 import { BoundedMap } from '#agent/core/bounded-map.ts'
+import type { SendOutcome } from '#agent/core/delivery.ts'
 import { sha256Hex } from '#durable/platform/hash.ts'
 import { type ApiAnswer, classifyStatus, type FailedOutcome, type NoAnswer } from '../call-api.ts'
 import type { ChannelConnection } from '../channel.ts'
@@ -40,6 +41,14 @@ export type GetAppToken = (
 ) => Promise<{ readonly token: string } | { readonly outcome: FailedOutcome }>
 
 const bearer = (token: string): Readonly<Record<string, string>> => ({ authorization: `Bearer ${token}` })
+
+/** Probes a platform that has no harmless request: whether the app still gets a token. */
+export const probeToken =
+  (getToken: GetAppToken) =>
+  async (connection: ChannelConnection): Promise<SendOutcome> => {
+    const found = await getToken(connection)
+    return 'outcome' in found ? found.outcome : { kind: 'sent' }
+  }
 
 /** Calls an API with the token of the app. A refused token is renewed once. `refusals`: codes for it besides status 401. */
 export const withAppToken =

@@ -22,7 +22,7 @@ import { fetchMediaFrom } from '../fetch-media.ts'
 import { concatBytes } from '../hmac.ts'
 import { isSameSecret } from '../is-same-secret.ts'
 import { defineApi, sentOutcome } from '../kit/api.ts'
-import { defineAppToken, readTokenAnswer, type TokenAnswer, withAppToken } from '../kit/app-token.ts'
+import { defineAppToken, probeToken, readTokenAnswer, type TokenAnswer, withAppToken } from '../kit/app-token.ts'
 import { defineDialect } from '../kit/dialect.ts'
 import { pick, pickList, pickText } from '../kit/pick.ts'
 import { unreadable } from '../text/describe-forward.ts'
@@ -90,10 +90,7 @@ export const qq: Channel = {
     sentOutcome(
       await callQq(connection, { method: 'DELETE', path: `${pathOf(address)}/messages/${encodeURIComponent(id)}` }),
     ),
-  probe: async (connection) => {
-    const found = await getToken(connection)
-    return 'outcome' in found ? found.outcome : { kind: 'sent' }
-  },
+  probe: probeToken(getToken),
   getAccount: async (connection) => {
     const answer = await callQq(connection, { method: 'GET', path: 'users/@me' })
     if (answer.kind === 'failed') return { refused: answer.outcome.detail }

@@ -15,7 +15,7 @@ import type {
 } from '../channel.ts'
 import { concatBytes } from '../hmac.ts'
 import { defineApi, resolveBy, sentOutcome } from '../kit/api.ts'
-import { defineAppToken, readTokenAnswer, type TokenAnswer, withAppToken } from '../kit/app-token.ts'
+import { defineAppToken, probeToken, readTokenAnswer, type TokenAnswer, withAppToken } from '../kit/app-token.ts'
 import { defineDialect } from '../kit/dialect.ts'
 import { pick, pickList, pickText } from '../kit/pick.ts'
 import { hmac, verified } from '../kit/proof.ts'
@@ -96,10 +96,7 @@ export const twitch: Channel = {
   receive: verified(async (request, connection) => isFresh(request) && isSigned(request, connection), readRequest),
   render,
   send,
-  probe: async (connection) => {
-    const found = await getToken(connection)
-    return 'outcome' in found ? found.outcome : { kind: 'sent' }
-  },
+  probe: probeToken(getToken),
   getAccount: async (connection) => {
     const id = connection.secrets['bot_id'] ?? ''
     const answer = await call(connection, { method: 'GET', path: `users?id=${encodeURIComponent(id)}` })

@@ -46,7 +46,7 @@ export function Memory() {
   )
 }
 
-/** What the sessions of a project share. Only members see it, and those who change the project change it. */
+/** The facts that the sessions of a project share. Only members see it, and those who change the project change it. */
 export function ProjectMemory({ id, isChanged }: { readonly id: string; readonly isChanged: boolean }) {
   const stores = useLoad(() => get<Stores>(`/api/memory${inProject(id, '?')}`), id)
   const change = async (operation: Operation) => {
