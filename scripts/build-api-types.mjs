@@ -46,7 +46,7 @@ export { renderDocument } from './src/worker/openapi/render-document.ts'`,
       target: 'node22',
       packages: 'external',
       logLevel: 'error',
-      loader: { '.txt': 'empty', '.wasm': 'empty', '.md': 'text' },
+      loader: { '.txt': 'empty', '.wasm': 'empty' },
       plugins: [platform],
     })
     const {

@@ -1,4 +1,4 @@
-// Builds the code of the isolates of the Worker Loader, as text into src/backends/dist. Skips outputs that are newer than
+// Builds the code of the isolates of the Worker Loader and the bundled skills, as text into src/backends/dist. Skips outputs that are newer than
 // all inputs. The same sources are parts of the worker for deployments without a loader (scripts/lib/bundle-worker.mjs).
 import { createHash } from 'node:crypto'
 import { mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
@@ -38,6 +38,12 @@ const assets = [
   { source: 'dejavu-fonts-ttf/ttf/DejaVuSans.ttf', file: 'font-sans.isolate.txt' },
 ]
 
+/** The skills that every tenant has: each is a folder with a SKILL.md. Stored by name, as JSON. */
+const skills = join(backends, 'skills/bundled')
+const skillsFile = { file: 'bundled-skills.isolate.txt' }
+const skillNames = readdirSync(skills).toSorted()
+const skillOf = (name) => join(skills, name, 'SKILL.md')
+
 const inputs = [
   fileURLToPath(import.meta.url),
   join(root, 'scripts/lib/package-plugins.mjs'),
@@ -60,6 +66,7 @@ const inputs = [
     join(root, `node_modules/${name}/package.json`),
   ),
   join(root, 'node_modules/yaml/package.json'),
+  ...skillNames.map(skillOf),
   join(backends, 'tar.ts'),
   join(backends, 'omitted-output.ts'),
   ...rooms.flatMap((room) =>
@@ -76,12 +83,14 @@ async function build() {
   const { build: bundle } = await import('esbuild')
   mkdirSync(output, { recursive: true })
   // Files of an earlier build that nothing reads any more.
-  const current = new Set([...targets, ...assets].map(({ file }) => file))
+  const current = new Set([...targets, ...assets, skillsFile].map(({ file }) => file))
   for (const name of readdirSync(output)) if (!current.has(name)) rmSync(join(output, name))
   for (const { source, file } of assets) {
     const packed = gzipSync(readFileSync(join(root, 'node_modules', source)), { level: 9 }).toString('base64')
     writeFileSync(outputOf({ file }), packed)
   }
+  const texts = skillNames.map((name) => [name, readFileSync(skillOf(name), 'utf8')])
+  writeFileSync(outputOf(skillsFile), JSON.stringify(Object.fromEntries(texts)))
   for (const { entry, file } of targets) {
     const result = await bundle({
       entryPoints: [join(backends, entry)],
@@ -107,4 +116,4 @@ async function build() {
 await waitForBuilds()
 await copyReference()
 await Promise.all([buildWeb(), buildDocs()])
-if ([...targets, ...assets].some((target) => age(outputOf(target)) < newest)) await build()
+if ([...targets, ...assets, skillsFile].some((target) => age(outputOf(target)) < newest)) await build()

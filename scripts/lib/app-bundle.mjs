@@ -31,7 +31,7 @@ const isolateCode = {
   name: 'isolate-code',
   setup({ onResolve }) {
     onResolve({ filter: /\/dist\/[^/]+\.isolate\.txt$/ }, ({ path, resolveDir }) => ({
-      path: `${join(resolveDir, path)}?mf_vitest_force=Text`,
+      path: `${path.startsWith('#') ? join(sources, path.slice(1)) : join(resolveDir, path)}?mf_vitest_force=Text`,
       external: true,
     }))
   },
@@ -55,7 +55,6 @@ async function bundle() {
     platform: 'browser',
     conditions: ['workerd', 'worker', 'browser'],
     external: ['cloudflare:*', 'node:*'],
-    loader: { '.md': 'text' },
     plugins: [isolateCode, ...packagePlugins],
   })
   mkdirSync(dirname(output), { recursive: true })

@@ -55,7 +55,7 @@ const bundle = ({ entry, hasLoader, plugins }) =>
     target: 'es2024',
     platform: 'browser',
     conditions: ['workerd', 'worker', 'browser'],
-    loader: { '.txt': 'text', '.md': 'text', '.wasm': 'copy' },
+    loader: { '.txt': 'text', '.wasm': 'copy' },
     plugins: [...plugins, ...packagePlugins, ...(hasLoader ? [withoutTwins] : [])],
     // Nothing reads the names of functions. Keeping them costs bytes, and time for every closure.
     keepNames: false,

@@ -41,7 +41,7 @@ let bundledIndex: readonly NamedSkill[] | undefined
 export const loadBundledIndex = (): readonly NamedSkill[] | Promise<readonly NamedSkill[]> =>
   bundledIndex ?? import('./skills/index-part.ts').then((module) => (bundledIndex = module.bundledIndex))
 
-/** The parser of skills, the bundled skills, and the import. */
+/** The parser of skills, and the import. */
 export const loadSkillModule = (): Promise<SkillModule> => import('./skills/part.ts')
 
 /** The dialects of models, by the SDK or the binding that they use. */

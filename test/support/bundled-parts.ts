@@ -22,7 +22,6 @@ async function bundle(path: string): Promise<string> {
     target: 'es2023',
     conditions: ['workerd', 'worker', 'browser'],
     external: ['cloudflare:*', 'node:*'],
-    loader: { '.md': 'text' },
     logLevel: 'error',
     plugins: packagePlugins,
   })

@@ -1,9 +1,8 @@
-/** Exports what skills need beside the core: a YAML parser, the bundled skills, and the import. */
+/** Exports what skills need beside the core: a YAML parser, and the import. */
 
 import { type ParsedSkill, parseSkill } from '#agent/skills/parse-skill.ts'
 import { parseYaml } from './parse-yaml.ts'
 
-export { bundledSkills } from './bundled.ts'
 export { importSkill } from './import/import-skill.ts'
 export { searchSources } from './import/search-sources.ts'
 

@@ -1,13 +1,7 @@
-/** Defines the bundle of skills: the parser of SKILL.md, the bundled skills, and the import. It is loaded on first use. */
+/** Defines the bundle of skills: the parser of SKILL.md, and the import. It is loaded on first use. */
 
 import type { SkillContent } from '#agent/core/skills/skill.ts'
 import type { ParsedSkill } from '#agent/skills/parse-skill.ts'
-
-export type BundledSkill = {
-  readonly name: string
-  /** By path; SKILL.md is among them. */
-  readonly files: Readonly<Record<string, string>>
-}
 
 /** The answer of a server. */
 export type Fetched = {
@@ -57,7 +51,6 @@ export type SearchOutcome = {
 
 export type SkillModule = {
   readonly parseSkillFile: (content: string) => ParsedSkill
-  readonly bundledSkills: readonly BundledSkill[]
   readonly importSkill: (request: ImportRequest) => Promise<ImportOutcome>
   readonly searchSources: (request: SearchRequest) => Promise<SearchOutcome>
 }

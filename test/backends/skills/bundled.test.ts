@@ -6,11 +6,12 @@ import { findSuspicious, getVerdict } from '#agent/skills/skill-verdict.ts'
 import { searchSkills } from '#agent/skills/search-skills.ts'
 import { openPrograms } from '#backends/isolate/programs.ts'
 import { loadSkillModule } from '#backends/modules.ts'
+import { readBundledSkills } from '#durable/tenant/skills/bundled-skills.ts'
 import { tools } from '#tools/index.ts'
 import { bindings, inWorkspace } from '../support/workspace.ts'
 
-const { bundledSkills, parseSkillFile } = await loadSkillModule()
-const skills = bundledSkills.map(({ name, files }) => [name, files['SKILL.md'] ?? ''] as const)
+const { parseSkillFile } = await loadSkillModule()
+const skills = Object.entries(await readBundledSkills())
 
 /** Code blocks of a language. `bash` blocks need a network, so that only `sh` blocks run. */
 const blocksOf = (text: string, language: string): readonly string[] =>
