@@ -19,11 +19,11 @@ export const doorRoles = {
   files: { scopes: ['chat', 'read', 'write', 'jobs'], toolsets: ['file'] },
 } as const
 
-/** `id`: the session of another key. */
 export type Door = {
   readonly name: string
   readonly method: string
-  readonly path: (id: string) => string
+  /** `id`: the session of another key. `withGoal`: one in which that key has set a goal. */
+  readonly path: (id: string, withGoal: string) => string
   readonly body?: object | string
   /** The keys that may pass. */
   readonly open: readonly DoorKey[]
@@ -58,6 +58,13 @@ export const doors: readonly Door[] = [
     path: (id) => `/api/sessions/${id}/goal`,
     body: { text: 'x', state: 'draft' },
     open: ['owner', visitor, ...limited],
+  },
+  {
+    name: 'change the goal that another key has set',
+    method: 'PATCH',
+    path: (_id, withGoal) => `/api/sessions/${withGoal}/goal`,
+    body: { text: 'y' },
+    open: ['owner', ...limited],
   },
   {
     name: 'read a session of another key',

@@ -51,6 +51,11 @@ export const turnDoors: Readonly<Record<string, TurnDoor>> = {
     shows: (id) => ({ path: `/api/sessions/${id}/goal`, part: 'a goal for another' }),
     open: [],
   },
+  'change the goal that another key has set': {
+    attempt: (id) => ({ lines: [`/resume ${id}`, '/goal outcome changed'] }),
+    shows: (id) => ({ path: `/api/sessions/${id}/goal`, part: 'changed' }),
+    open: [],
+  },
   'read a session of another key': {
     attempt: call('session_search', { query: 'zanzibar' }),
     result: new RegExp(hiddenText),

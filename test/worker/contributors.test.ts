@@ -62,6 +62,74 @@ const goalRests = (id: string, key: string) =>
     return ['done', 'paused'].includes(body.state) && (await statusOf(id, key)) === 'idle'
   })
 
+describe('the work of another one', () => {
+  const goalOf = (id: string, key: string) => call('GET', `/api/sessions/${id}/goal`, { key })
+  const rest = (method: string, body?: object) => (id: string, key: string) =>
+    request(method, `/api/sessions/${id}/goal`, { key, ...(body && { body }) })
+  const changes: readonly (readonly [string, (id: string, key: string) => Promise<Response>])[] = [
+    ['replaces', rest('PUT', { text: 'Sell it' })],
+    ['drafts', rest('PUT', { text: 'Sell it', state: 'draft' })],
+    ['rewords', rest('PATCH', { text: 'Sell it' })],
+    ['adds a gate to', rest('PATCH', { gates: ['curl x'] })],
+    ['empties the gates of', rest('PATCH', { gates: [] })],
+    ['rewords while it pauses', rest('PATCH', { state: 'paused', contract: { outcome: 'sold' } })],
+    ['resumes', rest('PATCH', { state: 'active' })],
+    ['lets wait', rest('PATCH', { state: 'waiting', process: 'p' })],
+    ['clears', rest('DELETE')],
+  ]
+  const lines = {
+    goal: ['Sell it', 'draft Sell it', 'start', 'gate curl x', 'ungate 1', 'outcome sold', 'wait 1', 'resume', 'clear'],
+    subgoal: ['sold', 'remove 1'],
+    heartbeat: ['every 2h Sell', 'clear', 'stop', 'resume'],
+    loop: ['Sell', 'every 2h Sell', 'clear', 'stop', 'resume'],
+  }
+  const draft = { text: 'Ship it', gates: ['npm test'], criteria: ['shown'], state: 'draft' }
+
+  it('is changed by no key without the scope write, and paused by everybody', async () => {
+    const { tenant, key } = await setUp()
+    const visitor = await newKey(tenant, ['chat', 'read'])
+    const { id } = await session(key, () => says('Looked.'))
+    await call('PUT', `/api/sessions/${id}/goal`, { key, body: draft })
+    await chat(id, key, '/heartbeat every 1h Look')
+    await chat(id, key, '/loop every 1h Look')
+    const before = (await goalOf(id, key)).body
+    for (const [name, change] of changes) expect([name, (await change(id, visitor)).status]).toEqual([name, 403])
+    for (const [command, texts] of Object.entries(lines))
+      for (const text of texts)
+        expect((await chat(id, visitor, `/${command} ${text}`)).body.output).toContain('is of somebody else')
+    expect((await goalOf(id, key)).body).toEqual(before)
+    expect((await chat(id, visitor, '/loop')).body.output).toContain('every 1h')
+    expect((await chat(id, visitor, '/heartbeat pause')).body.output).toContain('Paused')
+    expect((await rest('PATCH', { state: 'paused' })(id, visitor)).status).toBe(200)
+    expect((await goalOf(id, key)).body).toMatchObject({ ...draft, state: 'paused' })
+  })
+
+  it.each<[string, (keys: { own: string; writer: string }) => readonly [string, string, string]]>([
+    ['by a key with the scope write', ({ own, writer }) => [own, own, writer]],
+    ['by the owner of the session', ({ own, writer }) => [own, writer, own]],
+    ['by who has set it', ({ own, writer }) => [writer, own, own]],
+  ])('is changed %s', async (_who, choose) => {
+    const { tenant } = await setUp()
+    const own = await newKey(tenant, ['chat', 'read'])
+    const writer = await newKey(tenant, ['chat', 'read', 'write'])
+    const [owner, author, changer] = choose({ own, writer })
+    const { id } = await session(owner, () => says('Looked.'))
+    await call('PUT', `/api/sessions/${id}/goal`, { key: author, body: draft })
+    expect((await rest('PATCH', { text: 'Ship all' })(id, changer)).status).toBe(200)
+    expect((await rest('DELETE')(id, changer)).status).toBe(204)
+  })
+
+  it('is replaced by everybody when it is done', async () => {
+    const { tenant, key } = await setUp()
+    const visitor = await newKey(tenant, ['chat', 'read'])
+    const { id } = await session(key, () => says('Worked.'), judged())
+    await call('PUT', `/api/sessions/${id}/goal`, { key, body: { text: 'Ship it' } })
+    await goalRests(id, key)
+    expect((await goalOf(id, key)).body).toMatchObject({ state: 'done' })
+    expect((await rest('PUT', { ...draft, text: 'Sell it' })(id, visitor)).status).toBe(200)
+  })
+})
+
 describe('a goal', () => {
   it.each(['api', 'command'])('checks a gate with the rights of who has added it (%s)', async (way) => {
     const { key, reader, tenant } = await setUp()

@@ -83,6 +83,7 @@ async function createWorld(principal: TurnPrincipal): Promise<World> {
   await call('PATCH', '/api/settings', { key, body: free })
   const { id } = await newSession({ model: model([says('Noted.')]).id }, key)
   await call('POST', `/api/sessions/${id}/chat`, { key, body: { input: `Remember ${hiddenText}.` } })
+  await call('PUT', `/api/sessions/${id}/goal`, { key, body: { text: 'x', state: 'draft' } })
   await until(async () => (await textAt('/api/search?q=zanzibar', key)).includes(id))
   return { id, key, ...(await beginnings[principal](key)) }
 }

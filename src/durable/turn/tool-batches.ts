@@ -4,7 +4,7 @@ import type { CallContext } from '#agent/core/tool.ts'
 import { historyDb } from '#db/shards/sharded-database.ts'
 import { log } from '#agent/core/log.ts'
 import { type Authority, historyReach } from '#agent/core/permission/authority.ts'
-import { allMarks } from '#agent/core/marks.ts'
+import { allMarks, joinMarks, type Marks, noMarks } from '#agent/core/marks.ts'
 import { textIn, type ToolMessage } from '#agent/core/message.ts'
 import { redactJson } from '#agent/core/secrets/redaction.ts'
 import type { Settings } from '#agent/core/settings.ts'
@@ -27,12 +27,13 @@ import { failpoint } from '#durable/platform/failpoint.ts'
 import { clock } from '#durable/platform/clock.ts'
 import { newNonce } from '#durable/platform/ids.ts'
 import { redactorFor } from '#durable/platform/redaction.ts'
-import type { FindFix } from './find-fix.ts'
+import type { FindFix, ResultNote } from './find-fix.ts'
 import type { Asking } from './how-it-went.ts'
 import { type ProgramLog, withPrograms } from './programs.ts'
 import type { SessionServices, ToolRuntimeOptions } from './session-services.ts'
 import type { SessionToolbox } from './session-toolbox.ts'
 import { type MarkLog, openMarkLog, type ReadingRun } from './tools/mark-log.ts'
+import { openFileMarks } from '#durable/workspace/file-marks.ts'
 import type { ToolScope } from './tools/turn-scope.ts'
 import type { ExecutionBackend } from '#agent/core/backend.ts'
 import {
@@ -83,7 +84,8 @@ export class ToolBatches {
     this.#toolbox = toolbox
     const { env, tenantId, meta, updateMeta } = options
     const redact = (text: string) => redactorFor(env, tenantId).redact(text)
-    this.#hints = new FolderHints({ backend: services.backend, meta, updateMeta, redact })
+    const { of: marksOf } = openFileMarks({ meta, updateMeta })
+    this.#hints = new FolderHints({ backend: services.backend, meta, updateMeta, redact, marksOf })
   }
 
   /** Returns the first of these calls that may run concurrently. */
@@ -149,26 +151,28 @@ export class ToolBatches {
     const { unattended } = approvals.policy()
     const asking = { ...this.#options, authority, settings, runId, step, unattended, toolbox: dispatchOptions.toolbox }
     return mapMessages(results, async (message) => {
-      const hinted = withTexts(message, await this.#listHints(message, calls, dispatchOptions, asking))
+      const hinted = withNotes(message, await this.#listNotes(message, calls, dispatchOptions, asking), marks)
       return hasLargeImage(hinted) ? storeToolImages(hinted, env.BLOBS, attachmentPrefix(tenantId, sessionId)) : hinted
     })
   }
 
   /** Notes of a result beside the outcome of its call: of its folder, of its failure, and of the end of a long task. */
-  async #listHints(
+  async #listNotes(
     message: ToolMessage,
     calls: readonly ToolCall[],
     given: Pick<DispatchOptions, 'toolbox' | 'services'>,
     asking: Asking,
-  ): Promise<readonly string[]> {
+  ): Promise<readonly (ResultNote | undefined)[]> {
     const { env } = this.#options
     const { authority, settings } = asking
     const touched = listTouchedPaths(calls, message.callId, given)
     const isFixKnown = settings.learning?.fixes !== false && historyReach(authority).kind === 'tenant'
     return [
-      touched.length ? await this.#hints.render(touched) : '',
-      isFixKnown && mayHaveFailed(message) ? await findFix(message, calls, { env, authority }) : '',
-      settings.learning?.ask_after_steps ? (await import('./how-it-went.ts')).takeQuestion(asking) : '',
+      touched.length ? await this.#hints.render(touched) : undefined,
+      isFixKnown && mayHaveFailed(message) ? await findFix(message, calls, { env, authority }) : undefined,
+      settings.learning?.ask_after_steps
+        ? { text: (await import('./how-it-went.ts')).takeQuestion(asking), marks: noMarks }
+        : undefined,
     ]
   }
 
@@ -232,9 +236,18 @@ const mayHaveFailed = (message: ToolMessage): boolean => message.failed || textI
 
 const findFix: FindFix = async (...given) => (await import('./find-fix.ts')).findFix(...given)
 
-function withTexts(message: ToolMessage, texts: readonly string[]): ToolMessage {
-  const added = texts.filter(Boolean).map((text) => ({ type: 'text' as const, text }))
-  return added.length ? { ...message, content: [...message.content, ...added] } : message
+/** The result holds what its notes hold. */
+function withNotes(
+  message: ToolMessage,
+  notes: readonly (ResultNote | undefined)[],
+  { add }: Pick<MarkLog, 'add'>,
+): ToolMessage {
+  const given = notes.filter((note) => note !== undefined && note.text !== '') as readonly ResultNote[]
+  if (!given.length) return message
+  const held = joinMarks(...given.map(({ marks }) => marks))
+  add(held)
+  const added = given.map(({ text }) => ({ type: 'text' as const, text }))
+  return { ...message, content: [...message.content, ...added], marks: joinMarks(message.marks, held) }
 }
 
 type HintOptions = {
@@ -242,7 +255,11 @@ type HintOptions = {
   readonly meta: () => SessionMetadata
   readonly updateMeta: (change: Partial<SessionMetadata>) => void
   readonly redact: (text: string) => string
+  /** Of a file, by its absolute path. */
+  readonly marksOf: (path: string) => Marks
 }
+
+const noNote: ResultNote = { text: '', marks: noMarks }
 
 /** Folders whose hint is remembered. The oldest may get it a second time. */
 const maxRemembered = 100
@@ -276,31 +293,32 @@ export class FolderHints {
    * Returns the hints for a call that works on these absolute paths. They are a help: a workspace that cannot be read
    * changes no result.
    */
-  async render(paths: readonly string[]): Promise<string> {
+  async render(paths: readonly string[]): Promise<ResultNote | undefined> {
     try {
       return await this.#render(paths)
     } catch (error) {
       if (isOwnReset(error)) throw error
       log.warn('hints.unread', 'The context files of a folder cannot be read.', { error })
-      return ''
+      return undefined
     }
   }
 
-  async #render(paths: readonly string[]): Promise<string> {
-    const { text, room } = await this.#renderFolders(paths)
-    return [text, await this.#renderRules(paths, room)].filter(Boolean).join('\n')
+  async #render(paths: readonly string[]): Promise<ResultNote> {
+    const { room, ...ofFolders } = await this.#renderFolders(paths)
+    const notes = [ofFolders, await this.#renderRules(paths, room)].filter(({ text }) => text)
+    return { text: notes.map(({ text }) => text).join('\n'), marks: joinMarks(...notes.map(({ marks }) => marks)) }
   }
 
   /** Rules of `.cursor/rules` for files that a call works on. */
-  async #renderRules(paths: readonly string[], room: number): Promise<string> {
-    const { backend, meta, redact } = this.#options
+  async #renderRules(paths: readonly string[], room: number): Promise<ResultNote> {
+    const { backend, meta, redact, marksOf } = this.#options
     const { files, kind } = backend
     const { root } = backend.capabilities
     const path = `${root}/${cursorRuleFolder}`
-    if (!paths.length || room < minRoomChars || this.#empty.has(path)) return ''
+    if (!paths.length || room < minRoomChars || this.#empty.has(path)) return noNote
     const folder = await readFolder(files, path)
     if (!folder.names.size && kind !== 'virtual') this.#empty.add(path)
-    if (!folder.names.size) return ''
+    if (!folder.names.size) return noNote
     const { readRulesFor } = await import('./prompt/cursor-rules.ts')
     const { hintedFolders = [] } = meta()
     const rules = (await readRulesFor(paths, { files, root, folder })).filter(
@@ -309,15 +327,18 @@ export class FolderHints {
     let left = room
     const given = rules.filter(({ text }) => left >= minRoomChars && ((left -= text.length), true))
     this.#remember(given.map((rule) => rule.path))
-    return given.map(({ name, text }) => renderContextFile({ name, text }, room, redact).text).join('\n')
+    const text = given.map((rule) => renderContextFile({ name: rule.name, text: rule.text }, room, redact).text)
+    return { text: text.join('\n'), marks: joinMarks(...given.map((rule) => marksOf(rule.path))) }
   }
 
-  async #renderFolders(paths: readonly string[]): Promise<{ readonly text: string; readonly room: number }> {
-    const { files, capabilities, kind } = this.#options.backend
+  async #renderFolders(paths: readonly string[]): Promise<ResultNote & { readonly room: number }> {
+    const { marksOf, backend } = this.#options
+    const { files, capabilities, kind } = backend
     const folders = this.#listNewFolders(capabilities.root, paths)
-    if (!folders.length) return { text: '', room: maxHintChars }
+    if (!folders.length) return { ...noNote, room: maxHintChars }
     const found = await Promise.all(folders.map((path) => readFolder(files, path)))
     const hints: string[] = []
+    const shown: Marks[] = []
     const given: string[] = []
     let room = maxHintChars
     for (const folder of found) {
@@ -328,12 +349,13 @@ export class FolderHints {
       else if (room >= minRoomChars) {
         const name = file.path.slice(capabilities.root.length + 1)
         hints.push(renderContextFile({ name, text: file.text }, room, this.#options.redact).text)
+        shown.push(marksOf(file.path))
         given.push(folder.path)
         room -= file.text.length
       }
     }
     this.#remember(given)
-    return { text: hints.join('\n'), room }
+    return { text: hints.join('\n'), marks: joinMarks(...shown), room }
   }
 
   /** The closest folder comes first. The prompt has the files of the root, if there were any. */

@@ -17,6 +17,7 @@ function setUp(files: Readonly<Record<string, string>>, kind: BackendKind = 'vir
     meta: () => meta,
     updateMeta: (change: Partial<SessionMetadata>) => void (meta = { ...meta, ...change }),
     redact: (text: string) => text.replaceAll('hunter2', '[secret]'),
+    marksOf: () => ({}),
   }
   let hints = new FolderHints(options)
   return {
@@ -24,7 +25,7 @@ function setUp(files: Readonly<Record<string, string>>, kind: BackendKind = 'vir
     listings: () => listings,
     /** Returns the hints of a call that works on these paths. */
     async touch(...paths: string[]): Promise<string> {
-      return (await hints.render(paths)).trim()
+      return (await hints.render(paths))?.text.trim() ?? ''
     },
     begin: (runId: string) => hints.begin(runId),
     evict: () => (hints = new FolderHints(options)),

@@ -62,6 +62,9 @@ export type CommandFallback = {
 
 export const reply = (text: string): CommandReply => ({ kind: 'text', text })
 
+/** Shows or pauses a goal, heartbeat or loop: everybody in the conversation may. */
+export const isFreeAction = (text: string): boolean => ['', 'show', 'status', 'pause'].includes(text.toLowerCase())
+
 /** Answers with a text, and in a chat with a button for each value of the command. */
 export const replyWithPicks = (text: string, name: CommandName, values: readonly string[]): CommandReply => ({
   kind: 'text',

@@ -18,9 +18,9 @@ import {
 } from '#agent/schedule/goal/goal.ts'
 import { describeGoalState, renderGoal, renderGoalStart } from '#agent/schedule/goal/goal-text.ts'
 import { saveGoal } from '../core/save-goal.ts'
+import { findWorkRefusal } from '../core/work-of-others.ts'
 import type { Session } from '../session.ts'
-import { type CommandCall, type CommandReply, reply, type CommandHandler, usageReply } from './command.ts'
-import { refuseChange } from './work-of-others.ts'
+import { type CommandCall, type CommandReply, reply, type CommandHandler, isFreeAction, usageReply } from './command.ts'
 
 type GoalCommandAction = (session: Session, call: CommandCall, rest: string) => CommandReply
 
@@ -28,8 +28,8 @@ export const goalCommand: CommandHandler = (session, call) => {
   const [word = ''] = call.words
   const action = actions[word.toLowerCase()]
   if (!call.text) return showGoal(session)
-  const refusal = refuseChange('goal', session.meta.goal, call)
-  if (refusal) return refusal
+  const refusal = isFreeAction(call.text) ? undefined : findWorkRefusal(session, 'goal', call)
+  if (refusal) return reply(refusal)
   if (!action) return setGoal(session, call, call.text)
   return action(session, call, call.text.slice(word.length).trim())
 }
@@ -40,9 +40,8 @@ export const subgoalCommand: CommandHandler = (session, call) => {
   if (!goal) return noGoal
   const [, n] = /^remove (\d{1,3})$/i.exec(text) ?? []
   if (!text) return usageReply('subgoal')
-  // Each word of it is a criterion.
-  const refusal = refuseChange('goal', goal, { ...call, text: `subgoal ${text}` })
-  if (refusal) return refusal
+  const refusal = findWorkRefusal(session, 'goal', call)
+  if (refusal) return reply(refusal)
   if (n === undefined && goal.criteria.length >= maxCriteria)
     return reply(`A goal has at most ${maxCriteria} criteria.`)
   const criteria =

@@ -15,19 +15,22 @@ import {
   resume,
 } from '#agent/schedule/recurring/recurring.ts'
 import { clock } from '#durable/platform/clock.ts'
+import { findWorkRefusal } from '../core/work-of-others.ts'
 import type { Session } from '../session.ts'
-import { type CommandCall, type CommandReply, reply, type CommandHandler, usageReply } from './command.ts'
-import { refuseChange } from './work-of-others.ts'
+import { type CommandCall, type CommandReply, reply, type CommandHandler, isFreeAction, usageReply } from './command.ts'
 
 export const heartbeatCommand: CommandHandler = (session, call) =>
-  refuseChange('heartbeat', session.meta.heartbeat, call) ??
-  manage(session, call, 'heartbeat') ??
-  setHeartbeat(session, call)
+  refuse(session, call, 'heartbeat') ?? manage(session, call, 'heartbeat') ?? setHeartbeat(session, call)
 
 export const loopCommand: CommandHandler = (session, call) =>
-  refuseChange('loop', session.meta.loop, call) ?? manage(session, call, 'loop') ?? setLoop(session, call)
+  refuse(session, call, 'loop') ?? manage(session, call, 'loop') ?? setLoop(session, call)
 
 type RecurringKind = 'heartbeat' | 'loop'
+
+function refuse(session: Session, call: CommandCall, kind: RecurringKind): CommandReply | undefined {
+  const refusal = isFreeAction(call.text) ? undefined : findWorkRefusal(session, kind, call)
+  return refusal === undefined ? undefined : reply(refusal)
+}
 
 function setHeartbeat(session: Session, { text, authority }: CommandCall): CommandReply {
   const { ms, text: prompt } = splitDuration(text)

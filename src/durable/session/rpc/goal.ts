@@ -13,6 +13,7 @@ import {
   resumeGoal,
 } from '#agent/schedule/goal/goal.ts'
 import { saveGoal } from '../core/save-goal.ts'
+import { findWorkRefusal } from '../core/work-of-others.ts'
 import type { Session } from '../session.ts'
 import type { SessionHost } from '../session-host.ts'
 
@@ -44,6 +45,8 @@ const goalView = ({ text, contract, criteria, gates, state, turns, last }: Goal)
   last: last ?? null,
 })
 type GoalView = ReturnType<typeof goalView>
+/** Explains why this caller may not change the goal. */
+type Refused = { readonly refusal: string }
 
 export class GoalSubject extends RpcTarget {
   readonly #host: SessionHost
@@ -59,9 +62,9 @@ export class GoalSubject extends RpcTarget {
   }
 
   /** Replaces the goal. An active one starts its first turn as soon as the session is idle. */
-  set(authority: Authority, body: NewGoalBody): Promise<GoalView | null | undefined> {
+  set(authority: Authority, body: NewGoalBody): Promise<GoalView | Refused | null | undefined> {
     const { text, state = 'active' } = body
-    return this.#host.with(authority, (session) => {
+    return this.#change(authority, false, (session) => {
       const { meta, store } = session
       const given = {
         text,
@@ -76,12 +79,13 @@ export class GoalSubject extends RpcTarget {
   }
 
   /** Null when the session has no goal; `no-process` when no process with this id runs. */
-  change(authority: Authority, change: GoalChange): Promise<GoalView | null | 'no-process' | undefined> {
-    return this.#host.with(authority, (session) => {
+  change(authority: Authority, change: GoalChange): Promise<GoalView | Refused | null | 'no-process' | undefined> {
+    const { text, contract, criteria, gates, state } = change
+    const hasContent = [text, contract, criteria, gates].some((part) => part !== undefined)
+    const isPause = state === 'paused' && !hasContent
+    return this.#change(authority, isPause, (session) => {
       const { goal } = session.meta
       if (!goal) return null
-      const { text, contract, criteria, gates } = change
-      const hasContent = [text, contract, criteria, gates].some((part) => part !== undefined)
       const content = { text: text ?? goal.text, ...parseParts(change, goal) }
       const changed = hasContent ? changeGoal(goal, content, authority) : { ...goal, version: goal.version + 1 }
       const moved = moveTo(session, { goal: changed, authority }, change)
@@ -92,11 +96,18 @@ export class GoalSubject extends RpcTarget {
   }
 
   /** False when there was none. */
-  clear(authority: Authority): Promise<boolean | undefined> {
-    return this.#host.with(authority, (session) => {
+  clear(authority: Authority): Promise<boolean | Refused | undefined> {
+    return this.#change(authority, false, (session) => {
       if (!session.meta.goal) return false
       saveGoal(session, undefined)
       return true
+    })
+  }
+
+  #change<T>(authority: Authority, isFree: boolean, change: (session: Session) => T): Promise<T | Refused | undefined> {
+    return this.#host.with<T | Refused>(authority, (session) => {
+      const refusal = isFree ? undefined : findWorkRefusal(session, 'goal', { authority })
+      return refusal === undefined ? change(session) : { refusal }
     })
   }
 }

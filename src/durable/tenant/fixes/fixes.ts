@@ -6,10 +6,11 @@ import type { TenantDO } from '../tenant-object.ts'
 import type { StoredFixes } from './stored-fixes.ts'
 
 export type StoredFix = Fix & { readonly uses: number }
-export type ListedFix = StoredFix & {
+/** `isForeign`: a turn that had read texts of strangers has kept it, or nobody knows. */
+export type FoundFix = StoredFix & { readonly isForeign: boolean }
+export type ListedFix = FoundFix & {
   readonly id: string
   readonly tags: readonly string[]
-  readonly isForeign: boolean
 }
 
 const methods = ['record', 'list', 'find', 'save', 'tag', 'merge', 'remove'] as const

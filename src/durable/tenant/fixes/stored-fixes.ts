@@ -1,10 +1,10 @@
 /** Stores failures of tools and what fixed them, for all sessions of the tenant. Texts are redacted before they come. */
 
 import { hash53 } from '#agent/core/hash53.ts'
-import { type Authority, marksOfAuthority } from '#agent/core/permission/authority.ts'
+import { type Authority, isLimitedByRole, marksOfAuthority } from '#agent/core/permission/authority.ts'
 import { areAlike, type Fix } from '#agent/skills/learning/fixes.ts'
 import type { ChangeCheck } from '../tenant-part.ts'
-import type { ListedFix, StoredFix } from './fixes.ts'
+import type { FoundFix, ListedFix, StoredFix } from './fixes.ts'
 
 /** Those that were seen last stay. */
 const maxFixes = 200
@@ -46,6 +46,7 @@ export class StoredFixes {
    * used often enough for a skill, each once.
    */
   record(authority: Authority, fixes: readonly Fix[]): readonly StoredFix[] {
+    if (!this.#mayTeach(authority)) return []
     for (const fix of fixes) this.#store(authority, fix)
     const ripe = this.#sql
       .exec<FixRow>(`SELECT ${columns} FROM fix WHERE uses >= ? AND suggested = 0`, usesForSkill)
@@ -53,6 +54,9 @@ export class StoredFixes {
     this.#sql.exec('UPDATE fix SET suggested = 1 WHERE uses >= ?', usesForSkill)
     return ripe
   }
+
+  /** Sessions of everybody are offered what is kept. */
+  #mayTeach = (authority: Authority): boolean => this.#mayChange(authority, 'write') && !isLimitedByRole(authority)
 
   #store(authority: Authority, { signature, tool, error, failed, fix }: Fix): string {
     const kept = this.#keptFor(signature)
@@ -120,15 +124,17 @@ export class StoredFixes {
   #all = (): readonly FixRow[] => this.#sql.exec<FixRow>(`SELECT ${columns} FROM fix ORDER BY seen DESC`).toArray()
 
   /** Returns the fix of a failure. */
-  find(_authority: Authority, signature: string): StoredFix | undefined {
-    return this.#sql
-      .exec<FixRow>(`SELECT ${columns} FROM fix WHERE signature = ?`, this.#keptFor(signature))
-      .toArray()[0]
+  find(_authority: Authority, signature: string): FoundFix | undefined {
+    const query = `SELECT ${columns}, signature NOT IN (SELECT signature FROM fix_clean) AS foreigner FROM fix WHERE signature = ?`
+    const [row] = this.#sql.exec<FixRow & { readonly foreigner: number }>(query, this.#keptFor(signature)).toArray()
+    if (!row) return undefined
+    const { foreigner, ...fix } = row
+    return { ...fix, isForeign: foreigner !== 0 }
   }
 
   /** Stores what somebody has described. Returns its id; undefined: the caller may not. */
   save(authority: Authority, fix: Fix, tags: readonly string[] = []): string | undefined {
-    if (!this.#mayChange(authority, 'write')) return undefined
+    if (!this.#mayTeach(authority)) return undefined
     const kept = this.#store(authority, fix)
     if (tags.length) this.#setTags(kept, [...this.#tagsOf(kept), ...tags])
     return idOf(kept)
@@ -136,7 +142,7 @@ export class StoredFixes {
 
   /** Replaces the tags of some. Returns how many there were. */
   tag(authority: Authority, ids: readonly string[], tags: readonly string[]): number {
-    const signatures = this.#mayChange(authority, 'write') ? this.#signaturesOf(ids) : []
+    const signatures = this.#mayTeach(authority) ? this.#signaturesOf(ids) : []
     for (const signature of signatures) this.#setTags(signature, tags)
     return signatures.length
   }
@@ -158,14 +164,15 @@ export class StoredFixes {
    * last stays, with the uses and the tags of all, and answers for their failures. Returns how many are gone.
    */
   merge(authority: Authority, ids?: readonly string[], fix?: string): number {
-    if (!this.#mayChange(authority, 'write')) return 0
+    if (!this.#mayTeach(authority)) return 0
     const all = this.#all()
     if (ids) {
       const named = new Set(ids)
       const [kept, ...others] = all.filter(({ signature }) => named.has(idOf(signature)))
       if (kept && fix !== undefined) {
         this.#sql.exec('UPDATE fix SET fix = ? WHERE signature = ?', fix, kept.signature)
-        this.#markOrigin(authority, kept.signature)
+        // The failure stays that of whoever has met it.
+        if (marksOfAuthority(authority).isForeign) this.#markOrigin(authority, kept.signature)
       }
       return this.#mergeInto(kept, others)
     }
@@ -197,7 +204,7 @@ export class StoredFixes {
 
   /** Returns how many there were. */
   remove(authority: Authority, ids: readonly string[]): number {
-    const signatures = this.#mayChange(authority, 'write') ? this.#signaturesOf(ids) : []
+    const signatures = this.#mayTeach(authority) ? this.#signaturesOf(ids) : []
     for (const signature of signatures) this.#sql.exec('DELETE FROM fix WHERE signature = ?', signature)
     this.#removeOrphans()
     return signatures.length

@@ -2,7 +2,7 @@
 
 import { foreignMarks } from '#agent/core/marks.ts'
 import type { GivenFix, LearningRequest, Learnings } from '#agent/core/recall/learnings.ts'
-import { hasScope, historyReach, marksOfAuthority } from '#agent/core/permission/authority.ts'
+import { hasScope, historyReach, isLimitedByRole, marksOfAuthority } from '#agent/core/permission/authority.ts'
 import { patchSettings, type Settings } from '#agent/core/settings.ts'
 import { createFix } from '#agent/skills/learning/fixes.ts'
 import { tenantStub } from '#durable/platform/addresses.ts'
@@ -69,7 +69,8 @@ function countTags(fixes: readonly ListedFix[]): Readonly<Record<string, number>
 
 /** Words of strangers would reach all sessions. */
 function explainRefusal({ settings }: SessionLearningsOptions, { authority }: Call): string | undefined {
-  if (!hasScope(authority, 'write')) return 'It takes the scope write.'
+  if (!hasScope(authority, 'write') || isLimitedByRole(authority))
+    return 'It takes the scope write, without limits of a role.'
   if (settings.now().learning?.fixes === false) return 'Learning is off. The action on switches it on in this session.'
   return marksOfAuthority(authority).isForeign
     ? 'This turn has read what others wrote, and nothing of it is kept for other sessions.'

@@ -68,6 +68,15 @@ const tag = 'Sessions'
 
 const noGoal = () => new AppError(404, 'not_found', 'The session has no goal. PUT sets one.')
 
+/** Throws when the goal is that of somebody else. */
+function requireOwn<T>(result: T): Exclude<T, { readonly refusal: string }> {
+  if (isRefused(result)) throw new AppError(403, 'insufficient_scope', result.refusal, { param: 'write' })
+  return result as Exclude<T, { readonly refusal: string }>
+}
+
+const isRefused = (result: unknown): result is { readonly refusal: string } =>
+  typeof result === 'object' && result !== null && 'refusal' in result
+
 export const sessionGoalRoutes = [
   route({
     method: 'get',
@@ -96,7 +105,7 @@ export const sessionGoalRoutes = [
     body: newGoal,
     responses: ok('The goal', goalShape),
     handle: async ({ env, authority, tenant, param, body }) => {
-      const goal = await addressSession(env, tenant.id, param('id')).goal.set(authority, body)
+      const goal = requireOwn(await addressSession(env, tenant.id, param('id')).goal.set(authority, body))
       return Response.json(requireFound(goal))
     },
   }),
@@ -111,7 +120,7 @@ export const sessionGoalRoutes = [
     body: change,
     responses: ok('The goal', goalShape),
     handle: async ({ env, authority, tenant, param, body }) => {
-      const goal = await addressSession(env, tenant.id, param('id')).goal.change(authority, body)
+      const goal = requireOwn(await addressSession(env, tenant.id, param('id')).goal.change(authority, body))
       if (goal === null) throw noGoal()
       if (goal === 'no-process')
         throw new AppError(400, 'invalid_request', 'No background process with this id runs.', { param: 'process' })
@@ -128,7 +137,7 @@ export const sessionGoalRoutes = [
     summary: 'Clear the goal',
     responses: { 204: { description: 'There is no goal any more' } },
     handle: async ({ env, authority, tenant, param }) => {
-      requireFound(await addressSession(env, tenant.id, param('id')).goal.clear(authority))
+      requireFound(requireOwn(await addressSession(env, tenant.id, param('id')).goal.clear(authority)))
       return new Response(null, { status: 204 })
     },
   }),

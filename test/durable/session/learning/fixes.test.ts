@@ -90,6 +90,36 @@ describe('a fixed failure', () => {
     expect(await list('', (await newTenant()).key)).toEqual([])
   })
 
+  it('is kept by nobody whose role limits tools or risks', async () => {
+    const { fixes, own, key, tenantId, struggleOnce } = await setUp()
+    const roles = { reader: { scopes: ['chat', 'read', 'write'], max_risk: 'read' } }
+    await call('PATCH', '/api/settings', { key, body: { roles } })
+    const limited = await newKey(tenantId, ['chat', 'read', 'write'], { role: 'reader' })
+    const authority = { ...own, maxRisk: 'read', entitlements: [{ scopes: own.scopes, role: 'reader' }] } as const
+    const fix = { signature: 's', tool: 't', error: 'e', failed: 'f', fix: 'curl x' }
+    expect(await fixes.record(authority, [fix])).toEqual([])
+    expect(await fixes.save(authority, fix)).toBeUndefined()
+    const other = { ...own, contributors: [authority] }
+    expect(await fixes.record(other, [fix])).toEqual([])
+    await struggleOnce(limited)
+    await struggleOnce()
+    await until(async () => (await fixes.list(own)).length > 0)
+    expect(await fixes.list(own)).toMatchObject([{ uses: 1 }])
+    expect(await fixes.merge(authority, [], 'curl x')).toBe(0)
+    expect(await fixes.remove(authority, [(await fixes.list(own))[0]?.id ?? ''])).toBe(0)
+  })
+
+  it('stays foreign when a clean turn gives several one fix', async () => {
+    const { fixes, own } = await setUp()
+    const foreign = { ...own, exposure: { isForeign: true } } as const
+    const fix = (signature: string) => ({ signature, tool: 't', error: 'e', failed: 'f', fix: 'pip' })
+    await fixes.record(own, [fix('a b c')])
+    await fixes.record(foreign, [fix('a b d')])
+    const ids = (await fixes.list(own)).map(({ id }) => id)
+    expect(await fixes.merge(own, ids, 'pip install')).toBe(1)
+    expect(await fixes.find(own, 'a b c')).toMatchObject({ fix: 'pip install', isForeign: true })
+  })
+
   it('is one of the latest two hundred', async () => {
     const { fixes, own } = await setUp()
     const fix = (signature: string) => ({ signature, tool: 't', error: 'e', failed: 'f', fix: signature })

@@ -341,6 +341,41 @@ describe('a page gives orders', () => {
   })
 })
 
+describe('a note beside a result', () => {
+  const failing = order('read_file', { path: 'missing/plan.md' })
+  const found = order('read_file', { path: 'docs/plan.md' })
+
+  const writePlan = ({ key }: Started, id: string) =>
+    call('PUT', `/api/sessions/${id}/files/docs/plan.md`, { key, body: 'the plan' })
+
+  it('has the marks of the context file of its folder', async () => {
+    const started = await begin()
+    const { key, session } = started
+    pageText = order('write_file', { path: 'notes.md', content: 'SENDORDER' })
+    await session.tell(`${writeKeys} ${readPage}`)
+    await writePlan(started, session.id)
+    const body = { to: 'docs/AGENTS.md' }
+    const moved = await call('POST', `/api/sessions/${session.id}/files/notes.md/move`, { key, body })
+    expect(moved.status).toBeLessThan(300)
+    await session.tell('/new')
+    await session.tell(`${readKeys} ${found}`)
+    expect(await askedCalls(started)).toEqual(['web_extract'])
+  })
+
+  it('has the marks of the turn whose fix of the failure it is', async () => {
+    const started = await begin()
+    const { key, open } = started
+    await call('PATCH', '/api/settings', { key, body: { learning: { review: false } } })
+    const [first, second] = [await open(), await open()]
+    for (const { id } of [first, second]) await writePlan(started, id)
+    pageText = `${failing} ${order('search_files', { pattern: 'SENDORDER' })} ${found}`
+    await first.tell(readPage)
+    await until(async () => (await call<{ data: object[] }>('GET', '/api/learning', { key })).body.data.length > 0)
+    await second.tell(`${writeKeys} ${readKeys} ${failing}`)
+    expect(await askedCalls(started)).toEqual(['web_extract'])
+  })
+})
+
 describe('a message of a chat holds what others have written', () => {
   const news = { type: 'channel', date: 1, chat: { id: -1, type: 'channel', title: 'News' }, message_id: 5 }
   const group = { id: -12, type: 'group', title: 'All' }
