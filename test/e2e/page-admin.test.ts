@@ -1,4 +1,4 @@
-/** Tests in Chromium the screens of secrets, tools, plugins, skills of other places, trees, sign-ins, keys and hosts. */
+/** Tests in Chromium the screens of secrets, tools, plugins, skills of other places, fixes, trees, sign-ins, keys and hosts. */
 
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -178,6 +178,85 @@ describe.skipIf(chromium === undefined)('the screens of what the API has', () =>
     await page.locator('li.card', { hasText: 'rates' }).locator('.badge.warn', { hasText: 'approval' }).waitFor()
     await openScreen(page, 'plugins/rates')
     await page.getByText('Nothing yet.').waitFor()
+  })
+
+  it('offers a skill to a repository as a pull request, with a secret of the tenant', async () => {
+    const content = '---\nname: soup\ndescription: Makes soup.\n---\n\nCook it.\n'
+    await client.post('/api/skills', { name: 'soup', content })
+    await openScreen(page, 'skills/soup')
+    const fold = page.locator('summary', { hasText: 'Offer to a repository' })
+    await fold.click()
+    await page.getByText('This needs a token of GitHub').waitFor()
+    await client.post('/api/secrets', { name: 'AAA', value: 'another-secret-77aa' })
+    await client.post('/api/secrets', { name: 'GITHUB_TOKEN', value: 'a-token-of-github-77aa' })
+    await fold.click()
+    await fold.click()
+    const form = page.getByRole('form', { name: 'Offer to a repository' })
+    const send = form.getByRole('button', { name: 'Open a pull request' })
+    await form.getByLabel(/^Repository/).fill('soup')
+    await send.click()
+    // The server refuses a name that is none.
+    await form.getByRole('alert').waitFor()
+    const asked: unknown[] = []
+    await page.route('**/api/skills/soup/publish', async (route) => {
+      asked.push(route.request().postDataJSON())
+      const status = asked.length > 1 ? 200 : 201
+      await route.fulfill({
+        status,
+        json: { url: 'https://github.com/acme/skills/pull/7', number: 7, created: status === 201 },
+      })
+    })
+    await form.getByLabel(/^Repository/).fill(' acme/skills ')
+    await send.click()
+    const pull = form.getByRole('link', { name: 'Pull request 7' })
+    await form.getByText('The pull request is open:').waitFor()
+    expect([await pull.getAttribute('href'), await pull.getAttribute('rel')]).toEqual([
+      'https://github.com/acme/skills/pull/7',
+      'noreferrer',
+    ])
+    await form.getByLabel(/^Folder/).fill('')
+    await form.getByLabel(/^Branch/).fill('next')
+    await send.click()
+    await form.getByText('These files were offered before:').waitFor()
+    expect(asked).toEqual([
+      { repository: 'acme/skills', secret: 'GITHUB_TOKEN', folder: 'skills' },
+      { repository: 'acme/skills', secret: 'GITHUB_TOKEN', folder: '', into: 'next' },
+    ])
+    expect(await findViolations(page)).toEqual([])
+    await page.unroute('**/api/skills/soup/publish')
+    for (const name of ['AAA', 'GITHUB_TOKEN']) await client.send('DELETE', `/api/secrets/${name}`)
+  })
+
+  it('lists what was learned from errors, finds, tags, unites and deletes it', async () => {
+    const save = (fix: object) => client.post('/api/learning', { action: 'save', ...fix })
+    const error = 'ModuleNotFoundError: no module named pandas in this environment'
+    await save({ tool: 'terminal', failed: 'python report.py', error, fix: 'pip install pandas' })
+    await save({ tool: 'terminal', failed: 'python other.py', error: `${error} today`, fix: 'pip install pandas' })
+    await save({ tool: 'terminal', failed: 'make', error: 'make: command not found', fix: 'npm run build' })
+    await openScreen(page, 'memory')
+    await page.locator('summary', { hasText: 'Learned from errors' }).click()
+    const section = page.getByRole('region', { name: 'Learned from errors' })
+    const cards = section.locator('li.card')
+    await expect.poll(() => cards.count()).toBe(3)
+    await section.getByLabel('Search').fill('NPM build')
+    await expect.poll(() => cards.count()).toBe(1)
+    await cards.getByText('make: command not found').waitFor()
+    await cards.getByText('npm run build').waitFor()
+    await cards.getByRole('button', { name: 'Tags' }).click()
+    const dialog = page.getByRole('dialog')
+    await dialog.getByRole('textbox').fill('build, , ci,build')
+    await dialog.getByRole('button', { name: 'Save' }).click()
+    await cards.locator('.badge', { hasText: 'ci' }).waitFor()
+    expect(await cards.locator('.badge').allInnerTexts()).toEqual(['terminal', 'build', 'ci'])
+    await section.getByLabel('Search').fill('')
+    await section.getByRole('button', { name: 'Unite those that are alike' }).click()
+    await expect.poll(() => cards.count()).toBe(2)
+    expect(await findViolations(page)).toEqual([])
+    const made = section.locator('li.card', { hasText: 'npm run build' })
+    await made.getByRole('button', { name: 'Delete' }).click()
+    await dialog.getByRole('button', { name: 'Delete' }).click()
+    await expect.poll(() => cards.count()).toBe(1)
+    expect((await client.get('/api/learning')).json.data).toMatchObject([{ fix: 'pip install pandas' }])
   })
 
   it('asks before it stores a skill that the scan warns of', async () => {

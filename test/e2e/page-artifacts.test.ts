@@ -179,6 +179,9 @@ describe.skipIf(chromium === undefined)('what the agent has made', () => {
     await close()
     await view('das Blatt', 'td')
     expect(await panel.locator('td').allInnerTexts()).toEqual(['Aachen', '250000'])
+    // A column of numbers has its name above them.
+    const heads = `[...document.querySelectorAll('.artifact th button')].map((one) => getComputedStyle(one).textAlign)`
+    expect(await page.evaluate(heads)).toEqual(['start', 'end'])
     await close()
     await view('die Orte', 'td')
     await panel.getByRole('button', { name: 'Ort' }).click()

@@ -36,6 +36,7 @@ describe.skipIf(chromium === undefined)('a conversation', () => {
     const words = {
       'en-US': {
         bad: 'Bad answer',
+        details: 'Details of the run',
         why: 'What was wrong? (optional)',
         save: 'Save',
         more: 'Search and export',
@@ -49,6 +50,7 @@ describe.skipIf(chromium === undefined)('a conversation', () => {
       },
       'de-DE': {
         bad: 'Schlechte Antwort',
+        details: 'Einzelheiten des Laufs',
         why: 'Was war falsch? (freiwillig)',
         save: 'Speichern',
         more: 'Suchen und exportieren',
@@ -71,7 +73,9 @@ describe.skipIf(chromium === undefined)('a conversation', () => {
       const bad = newest.getByRole('button', { name: words.bad })
       await bad.click()
       await newest.getByRole('textbox', { name: words.why }).fill('Too short.')
-      const [field] = await readBoxes(newest.getByRole('textbox'))
+      const details = newest.getByRole('link', { name: words.details })
+      const [field, last] = await readBoxes(newest.getByRole('textbox'), details)
+      expect(field.y).toBeGreaterThan(last.y)
       expect([field.x >= 0, field.x + field.width <= width, field.width > 100]).toEqual([true, true, true])
       await audit(page)
       await newest.getByRole('button', { name: words.save }).click()

@@ -124,6 +124,34 @@ describe.skipIf(chromium === undefined)('the chat on a phone', () => {
     await page.context().close()
   })
 
+  it('shows the command above why it is asked for, and Send above the keyboard however long the text', async () => {
+    const id = await client.newSession({ settings: { approvals: { mode: 'manual' } } })
+    const command = 'rm -rf build/a/rather/long/path/with/many/folders && rm -rf dist'
+    const input = `[[call terminal {"command":"${command}"} then say Done]]`
+    await client.post(`/api/sessions/${id}/chat`, { input, wait: false })
+    const page = await openPhone('de-DE', id)
+    const card = page.getByRole('alertdialog')
+    await onEachScreen(page, async () => {
+      const [asked, choices, facts] = await readBoxes(
+        card.locator('pre'),
+        card.locator('.choices'),
+        card.locator('.facts'),
+      )
+      expect(asked.y).toBeGreaterThan(facts.y)
+      expect(asked.y + asked.height).toBeLessThanOrEqual(choices.y)
+    })
+    await client.post(`/api/sessions/${id}/stop`)
+    await page.getByRole('textbox', { name: names['de-DE'].field }).fill('Zeile\n'.repeat(30))
+    // What a keyboard leaves.
+    await page.setViewportSize({ width: 320, height: 340 })
+    const [field, send] = await readBoxes(
+      page.getByRole('textbox', { name: names['de-DE'].field }),
+      page.getByRole('button', { name: names['de-DE'].send, exact: true }),
+    )
+    expect([field.y > 0, send.y + send.height <= 340]).toEqual([true, true])
+    await page.context().close()
+  })
+
   it('scrolls wide tables sideways, breaks long words, and keeps the head in one line', async () => {
     const width = 320
     const id = await client.newSession({ title: 'Donaudampfschifffahrtsgesellschaft '.repeat(2).trim() })

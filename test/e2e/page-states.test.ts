@@ -119,4 +119,30 @@ describe.skipIf(chromium === undefined)('the state of runs, jobs and channels', 
     expect((await client.get('/api/channels')).json.data).toHaveLength(1)
     await page.context().close()
   })
+
+  it('shows no failure of what was open before while the next is loaded', async () => {
+    const page = await signIn('en-US')
+    await openScreen(page, 'usage')
+    await page.route('**/api/usage?group=model&*', (route) => route.abort())
+    const asked = Promise.withResolvers<void>()
+    const waits = Promise.withResolvers<void>()
+    await page.route('**/api/usage?group=source&*', async (route) => {
+      asked.resolve()
+      await waits.promise
+      await route.continue()
+    })
+    const by = page.getByLabel('Group by')
+    await by.selectOption('model')
+    await page.getByRole('alert').waitFor()
+    await by.selectOption('source')
+    await asked.promise
+    await page.locator('.skeleton').waitFor()
+    expect(await page.getByRole('alert').count()).toBe(0)
+    waits.resolve()
+    await page.locator('.screen table').waitFor()
+    await by.selectOption('model')
+    await page.getByRole('alert').waitFor()
+    expect(await page.locator('.screen table').count()).toBe(0)
+    await page.context().close()
+  })
 })

@@ -423,6 +423,19 @@ describe.skipIf(chromium === undefined)('the page in Chromium', () => {
     await page.getByRole('button', { name: 'To the newest message' }).click()
     await page.getByText(newest).waitFor()
     expect(await count()).toBeLessThanOrEqual(200)
+    // A card appears below before the event of a scroll: the list gets smaller, and still follows its end.
+    const gap = await page.evaluate(`(async () => {
+      const list = document.querySelector('.list')
+      list.scrollTop -= 1
+      const card = document.createElement('p')
+      Object.assign(card.style, { height: '200px', flex: 'none' })
+      document.querySelector('.list-frame').after(card)
+      for (let frame = 0; frame < 4; frame++) await new Promise(requestAnimationFrame)
+      const left = list.scrollHeight - list.scrollTop - list.clientHeight
+      card.remove()
+      return left
+    })()`)
+    expect(gap).toBeLessThan(2)
   })
 
   // page-walk.test.ts looks at the other screens.

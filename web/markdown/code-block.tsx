@@ -57,6 +57,9 @@ export function CodeBlock({ text, lang }: Props) {
 
 const isDiff = (lang: string): boolean => /^(?:diff|patch|udiff)$/i.test(lang)
 
+export const hasColours = (text: string, lang: string): boolean =>
+  text.length <= maxChars && (isDiff(lang) || findLanguage(lang) !== undefined)
+
 function Code({ text, lang }: Props) {
   const tokens = useTokens(text, lang)
   if (isDiff(lang) && text.length <= maxChars)

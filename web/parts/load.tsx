@@ -27,14 +27,14 @@ export function useLoad<T>(load: () => Promise<T>, key: string): Loaded<T> {
       const data = await loadNewest()
       if (isNewest()) setState({ key: asked, data })
     } catch (error) {
-      if (isNewest()) setState((before) => ({ ...before, error }))
+      if (isNewest()) setState((before) => ({ ...(before.key === asked && before), key: asked, error }))
     }
   }, [])
   useEffect(() => void reload(), [key])
   const isCurrent = state.key === key
   return {
     data: isCurrent ? state.data : undefined,
-    error: state.error,
+    error: isCurrent ? state.error : undefined,
     reload,
     set: (data) => newest.current.key === key && setState({ key, data }),
   }

@@ -19,7 +19,7 @@ async function* renderHtml({ session, messages, isPublic }: ExportSource): TextC
   yield `<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">
 <meta http-equiv="content-security-policy" content="default-src 'none'; style-src 'unsafe-inline'; img-src data:">
 <title>${title}</title><style>${style}</style></head><body>\n<h1>${title}</h1>
-<p>${isPublic ? '' : `${escapeHtml(session.id)} · `}<time>${escapeHtml(session.created_at)}</time></p>\n`
+<p>${isPublic ? '' : `${escapeHtml(session.id)} · `}<time>${sayTime(session.created_at)}</time></p>\n`
   for await (const message of messages) yield renderMessage(message)
   yield '</body></html>\n'
 }
@@ -31,7 +31,7 @@ function renderMessage(message: ExportedMessage): string {
     ({ function: called }) => `<pre>${escapeHtml(`${called.name} ${called.arguments}`)}</pre>`,
   )
   return [
-    `<section class="${role}"><h2>${escapeHtml(source ? `${author} (${source})` : author)}${at ? ` · ${escapeHtml(at)}` : ''}</h2>`,
+    `<section class="${role}"><h2>${escapeHtml(source ? `${author} (${source})` : author)}${at ? ` · ${sayTime(at)}` : ''}</h2>`,
     reasoning ? `<details><summary>Thinking</summary><div class="text">${escapeHtml(reasoning)}</div></details>` : '',
     ...renderContent(message),
     ...calls,
@@ -53,6 +53,9 @@ function renderContent({ role, content }: ExportedMessage): readonly string[] {
       : block(`[image: ${url.startsWith('data:') ? 'not shown' : url}]`)
   })
 }
+
+/** For people. An imported message may have another time zone. */
+const sayTime = (at: string): string => `${new Date(at).toISOString().slice(0, 16).replace('T', ' ')} UTC`
 
 const entities: Readonly<Record<string, string>> = {
   '&': '&amp;',
@@ -118,9 +121,9 @@ async function* renderJsonl(exported: ExportSource): TextChunks {
 }
 
 async function* renderMarkdown({ session, messages }: ExportSource): TextChunks {
-  yield `# ${(session.title ?? 'Untitled session').replaceAll('\n', ' ')}\n\n${session.id} · ${session.created_at}\n`
+  yield `# ${(session.title ?? 'Untitled session').replaceAll('\n', ' ')}\n\n${session.id} · ${sayTime(session.created_at)}\n`
   for await (const message of messages) {
-    yield `\n## ${speakerName(message)}${message.created_at ? ` · ${message.created_at}` : ''}\n`
+    yield `\n## ${speakerName(message)}${message.created_at ? ` · ${sayTime(message.created_at)}` : ''}\n`
     if (message.reasoning) yield `\n${message.reasoning.replace(/^/gm, '> ')}\n`
     const text = renderText(message)
     if (text) yield `\n${message.role === 'tool' ? renderCodeBlock(text, '') : text}\n`

@@ -48,10 +48,12 @@ export function MessageList() {
     isAway.value = timeline.value.newer !== null || !isFollowing.current
   })
   useWatchers()
-  useEffect(() => watchSize(ref.current, isFollowing), [])
+  const height = useRef(0)
+  useEffect(() => watchSize(ref.current, isFollowing, height), [])
   const onScroll = () => {
     const list = ref.current
-    if (!list) return
+    // A card below has changed the height since, and the end is followed as soon as that is observed.
+    if (!list || (isFollowing.current && list.clientHeight !== height.current)) return
     isFollowing.current = last.value === undefined && isAtEnd(list)
     isAway.value = timeline.value.newer !== null || !isFollowing.current
     anchor.current = findAnchor(list)
@@ -207,9 +209,16 @@ function showNewer({ end, blocks, shown: count }: Shown, { last, shown }: Signal
 }
 
 /** Pictures and folded parts change heights without an event of the session. */
-function watchSize(list: HTMLElement | null, isFollowing: { readonly current: boolean }): (() => void) | undefined {
+function watchSize(
+  list: HTMLElement | null,
+  isFollowing: { readonly current: boolean },
+  height: { current: number },
+): (() => void) | undefined {
   if (!list) return undefined
-  const follow = () => void (isFollowing.current && (list.scrollTop = list.scrollHeight))
+  const follow = () => {
+    height.current = list.clientHeight
+    if (isFollowing.current) list.scrollTop = list.scrollHeight
+  }
   const observer = new ResizeObserver(follow)
   observer.observe(list)
   list.addEventListener('load', follow, true)

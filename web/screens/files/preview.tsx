@@ -3,6 +3,8 @@
 import { useState } from 'preact/hooks'
 import { api, ApiError, filePath, send } from '../../api/client.ts'
 import { can, me } from '../../api/me.ts'
+import { CodeBlock, hasColours } from '../../markdown/code-block.tsx'
+import { extensionOf } from '../../model/workspace-files.ts'
 import { ask } from '../../parts/dialog.tsx'
 import { Button } from '../../parts/button.tsx'
 import { download } from '../../parts/download.ts'
@@ -52,8 +54,9 @@ type ContentProps = Props & { readonly file: FileContent; readonly onSaved: () =
 
 /** A text that is more than its source can be looked at and edited. */
 function Content({ file, session, path, onSaved }: ContentProps) {
-  const hasView = isRendered(file, path)
-  const [isSource, setSource] = useState(!hasView)
+  const code = isCode(file, path) ? file.text : undefined
+  const hasView = isRendered(file, path) || code !== undefined
+  const [isSource, setSource] = useState(!hasView || unsaved.has(keyOf(session, path)))
   if (file.text === undefined && !hasView) return <p class="note">{t('noPreview')}</p>
   return (
     <>
@@ -69,12 +72,18 @@ function Content({ file, session, path, onSaved }: ContentProps) {
       )}
       {isSource ? (
         <Editor key={file.tag ?? file.text} file={file} session={session} path={path} onSaved={onSaved} />
+      ) : code !== undefined ? (
+        <CodeBlock text={code} lang={extensionOf(path)} />
       ) : (
         <Rendered key={file.tag} file={file} place={{ session, path }} />
       )}
     </>
   )
 }
+
+/** A new file is empty, and is written first. */
+const isCode = (file: FileContent, path: string): boolean =>
+  Boolean(file.text) && !isRendered(file, path) && hasColours(file.text ?? '', extensionOf(path))
 
 /** Ctrl or ⌘ S. */
 function onSaveKey(event: KeyboardEvent, save: () => Promise<void>): void {
@@ -86,12 +95,14 @@ function onSaveKey(event: KeyboardEvent, save: () => Promise<void>): void {
 /** Edits that were not saved, by person, session and path, so that looking at another file does not lose them. */
 const unsaved = new Map<string, { readonly text: string; readonly tag: string | null }>()
 
+const keyOf = (session: string, path: string): string => `${me.value?.key.id}/${session}/${path}`
+
 addEventListener('beforeunload', (event) => {
   if (unsaved.size) event.preventDefault()
 })
 
 function Editor({ file, session, path, onSaved }: ContentProps) {
-  const key = `${me.value?.key.id}/${session}/${path}`
+  const key = keyOf(session, path)
   const kept = unsaved.get(key)
   // The version that the edits began with decides whether saving them overwrites somebody else's.
   const [tag] = useState(kept ? kept.tag : file.tag)

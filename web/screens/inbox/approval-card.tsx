@@ -90,6 +90,7 @@ const Facts = ({ approval, isLinked }: Required<Pick<Props, 'approval' | 'isLink
       <time dateTime={approval.created_at}>{formatTime(approval.created_at)}</time>
       {isLinked && <SessionLink id={approval.session_id} />}
     </p>
+    <Input of={approval.input} />
     {approval.reasons.length > 0 && (
       <ul dir="auto">
         {approval.reasons.map((reason) => {
@@ -102,7 +103,6 @@ const Facts = ({ approval, isLinked }: Required<Pick<Props, 'approval' | 'isLink
         })}
       </ul>
     )}
-    <Input of={approval.input} />
   </>
 )
 

@@ -10,6 +10,7 @@ import { addressOf } from '../../parts/route.ts'
 import { showError } from '../../parts/toast.ts'
 import { formatDate, formatNumber } from '../../words/format.ts'
 import { t, wordsOf } from '../../words/words.ts'
+import { Fixes } from './fixes.tsx'
 
 type Store = { readonly entries: readonly string[]; readonly chars: number; readonly limit: number }
 type Target = 'memory' | 'user' | 'project'
@@ -39,6 +40,7 @@ export function Memory() {
             <Entries title={t('profile')} target="user" store={data.user} onChange={(one) => change('user', one)} />
             <Versions target="user" of={data.user} onRestored={stores.reload} />
             {can('write') && <Forget onDone={stores.reload} />}
+            <Fixes />
           </>
         )}
       </Panel>

@@ -14,6 +14,7 @@ import { Markdown } from '../../markdown/draw.tsx'
 import { showDone } from '../../parts/toast.ts'
 import { t, wordsOf } from '../../words/words.ts'
 import { ImportSkill, SkillUpdate } from './import-skill.tsx'
+import { PublishSkill } from './publish-skill.tsx'
 
 type Skill = {
   readonly name: string
@@ -94,6 +95,7 @@ function OneSkill({ name }: { readonly name: string }) {
                 <Markdown text={data.content.replace(/^---\n[\s\S]{0,5000}?\n---\n/, '')} />
               </div>
             )}
+            {can('write') && <PublishSkill name={name} />}
           </>
         )}
       </Panel>

@@ -100,7 +100,7 @@ const hasOwnSize = CSS.supports('field-sizing: content')
 function fit(field: HTMLTextAreaElement | null): void {
   if (!field || hasOwnSize) return
   field.style.height = 'auto'
-  field.style.height = `${Math.min(field.scrollHeight, 260)}px`
+  field.style.height = `${field.scrollHeight}px`
 }
 
 /** Enter ends the choice of an input method too, and then sends nothing. */
