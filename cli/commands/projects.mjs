@@ -76,7 +76,7 @@ function parseMember(text) {
   return { [kind]: name, access }
 }
 
-async function put(client, options, id, from, path = basename(from)) {
+async function put(client, options, id, ...[from, path = basename(from)]) {
   if (!path || path === '-') throw new UsageError('talaria projects put ID FILE|- [PATH]')
   const bytes = from === '-' ? await readInput() : await readFile(from)
   const { body } = await client.call('PUT', filePath(id, path), new Uint8Array(bytes))
@@ -89,7 +89,7 @@ async function readInput() {
   return Buffer.concat(parts)
 }
 
-async function get(client, _options, id, path, to = basename(path)) {
+async function get(client, _options, id, ...[path, to = basename(path)]) {
   const answer = await client.fetch(filePath(id, path))
   if (!answer.ok) {
     const body = await answer.json().catch(() => undefined)

@@ -136,8 +136,13 @@ describe('the screen', () => {
 
   it('shows choices, field and keys at every size, and nothing that is wider', () => {
     const items = Array.from({ length: 50 }, (_, at) => ({ name: `session ${at} 日本語` }))
-    const views = [viewOf(), viewOf({}, 'line\n'.repeat(30)), viewOf({ picker: { title: 'Sessions', at: 40, items } })]
-    for (const view of views)
+    const decisions = /\[o\]\u00a0once {2}\[s\]\u00a0session {2}\[a\]\u00a0always\s+\[d\]\u00a0deny/
+    const views = [
+      [viewOf(), decisions],
+      [viewOf({}, 'line\n'.repeat(30)), decisions],
+      [viewOf({ picker: { title: 'Sessions', at: 40, items } }), '› session 40'],
+    ] as const
+    for (const [view, shown] of views)
       for (const [rows, columns] of [
         [12, 40],
         [14, 60],
@@ -147,11 +152,7 @@ describe('the screen', () => {
         const { lines, caret } = read(view, rows, columns)
         expect(lines).toHaveLength(rows)
         for (const line of lines) expect(widthOf(line)).toBeLessThanOrEqual(columns)
-        if ('picker' in view) expect(lines.join('\n')).toContain('› session 40')
-        else
-          expect(lines.join('\n')).toMatch(
-            /\[o\]\u00a0once {2}\[s\]\u00a0session {2}\[a\]\u00a0always\s+\[d\]\u00a0deny/,
-          )
+        expect(lines.join('\n')).toMatch(shown)
         expect(caret.row).toBe(rows - 2)
       }
   })
