@@ -35,8 +35,11 @@ export function createClient({ url, key }) {
       if (!answer) throw new ApiError(`${url} cannot be reached. Is the server running?`)
       return answer
     },
-    /** The events of a session behind `after`. A broken connection is opened again behind the last event. */
-    events: (session, after, signal) => readOn({ url, key, session, signal }, after),
+    /**
+     * The events of a session behind `after`. A broken connection is opened again behind the last event. `onState` is told
+     * whether there is one.
+     */
+    events: (session, after, signal, onState = () => {}) => readOn({ url, key, session, signal, onState }, after),
   }
 }
 
@@ -45,19 +48,25 @@ async function* readOn(source, after) {
   const isWanted = () => source.signal?.aborted !== true
   while (isWanted()) {
     try {
-      for await (const event of await openEvents(source, last)) {
+      const events = await openEvents(source, last)
+      source.onState(true)
+      for await (const event of events) {
         failures = 0
         last = event.seq ?? last
         yield event
       }
     } catch (error) {
       if (!isWanted()) return
-      if (error instanceof ApiError) throw error
+      if (isFinal(error)) throw error
+      source.onState(false)
       if (failures >= retryMs.length) throw new ApiError(`The connection to ${source.url} is lost. The run goes on.`)
     }
     await new Promise((resolve) => setTimeout(resolve, retryMs[Math.min(failures++, retryMs.length - 1)]))
   }
 }
+
+/** A server that is being restarted, or has too many streams, answers soon. */
+const isFinal = (error) => error instanceof ApiError && error.status < 500 && error.status !== 429
 
 async function openEvents({ url, key, session, signal }, after) {
   const path = `${sessionPath(session)}/events?after=${after}`

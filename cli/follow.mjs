@@ -2,7 +2,7 @@
 
 import { exits } from './exits.mjs'
 import { note, plain, print } from './output.mjs'
-import { sessionPath } from './client.mjs'
+import { ApiError, sessionPath } from './client.mjs'
 
 const ends = new Set(['run.completed', 'run.failed', 'run.cancelled'])
 
@@ -13,14 +13,18 @@ const ends = new Set(['run.completed', 'run.failed', 'run.cancelled'])
  */
 export async function followRun(client, { session, run, after, show, ask, signal }) {
   const view = views[show]()
-  for await (const event of client.events(session, after, signal)) {
-    if (event.run_id !== run) continue
-    view.add(event)
-    if (ends.has(event.type)) return view.end(event)
-    if (!isAsking(event)) continue
-    if (!ask || (await askUnanswered(ask, client, event)) === false) return view.wait(event)
+  try {
+    for await (const event of client.events(session, after, signal)) {
+      if (event.run_id !== run) continue
+      view.add(event)
+      if (ends.has(event.type)) return view.end(event)
+      if (!isAsking(event)) continue
+      if (!ask || (await askUnanswered(ask, client, event)) === false) return view.wait(event)
+    }
+    return exits.failed
+  } finally {
+    view.close?.()
   }
-  return exits.failed
 }
 
 /** Somebody else may have answered, or the event is an old one. */
@@ -61,6 +65,7 @@ function textView() {
         note('· the answer starts again')
       }
     },
+    close,
     end(event) {
       close()
       if (event.type !== 'run.completed') note(plain(event.error ?? event.exit_reason))
@@ -110,9 +115,11 @@ const shorten = (text = '') => (text.length > 200 ? `${text.slice(0, 199)}…` :
 export async function chatAndFollow(client, { session, body, show, ask }) {
   const { event_seq: after } = await client.get(sessionPath(session))
   const { body: sent } = await client.call('POST', sessionPath(session, '/chat'), { ...body, wait: false })
-  return withInterrupt(client, { session, run: sent.run_id }, (signal) =>
-    followRun(client, { session, run: sent.run_id, after, show, ask, signal }),
-  )
+  const work = (signal) => followRun(client, { session, run: sent.run_id, after, show, ask, signal })
+  return withInterrupt(client, { session, run: sent.run_id }, work).catch((error) => {
+    if (error instanceof ApiError) error.message += ` To see the rest: talaria runs follow ${session} ${sent.run_id}`
+    throw error
+  })
 }
 
 const secondPressMs = 1_000

@@ -3,6 +3,7 @@
 import { accessSync, constants, existsSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { UsageError } from './exits.mjs'
+import { widthOf } from './screen/width.mjs'
 
 export const print = (text) => void process.stdout.write(text.endsWith('\n') ? text : `${text}\n`)
 export const note = (text) => void process.stderr.write(`${text}\n`)
@@ -13,11 +14,11 @@ export const plain = (text) => String(text ?? '').replace(/[\u0000-\u0008\u000b-
 
 /** One line per item, with columns of equal width. */
 export function table(rows) {
-  const widths = (rows[0] ?? []).map((_, at) => Math.max(...rows.map((row) => plain(row[at]).length)))
+  const widths = (rows[0] ?? []).map((_, at) => Math.max(...rows.map((row) => widthOf(plain(row[at])))))
   return rows
     .map((row) =>
       row
-        .map((cell, at) => plain(cell).padEnd(widths[at]))
+        .map((cell, at) => plain(cell) + ' '.repeat(widths[at] - widthOf(plain(cell))))
         .join('  ')
         .trimEnd(),
     )

@@ -13,8 +13,7 @@ import { note, printOne } from '../output.mjs'
 
 const maxItems = 10_000_000
 
-export async function run({ options, words: [folder, ...more], usage }) {
-  if (!folder || more.length) throw new UsageError(`talaria ${usage}`)
+export async function run({ options, words: [folder] }) {
   const client = createClient(requireConfig())
   const tenants = options.all
     ? await client.list('/api/admin/tenants', maxItems)

@@ -15,7 +15,7 @@ const patienceMs = 600_000
 const batchPath = (id, rest = '') => `/api/batches/${encodeURIComponent(id)}${rest}`
 const pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms))
 
-export async function run({ options, words: [action = 'ls', id], usage }) {
+export async function run({ options, words: [action = 'ls', id] }) {
   const client = createClient(requireConfig())
   if (options.out !== undefined) requireWritable(options.out)
   const acts = {
@@ -35,10 +35,7 @@ export async function run({ options, words: [action = 'ls', id], usage }) {
       printOne(options, { id, status: 'deleted' }, 'Deleted.')
     },
   }
-  const isAct = Object.hasOwn(acts, action)
-  if (!isAct && id === undefined) return start(client, options, action)
-  if (!isAct || (action !== 'ls' && !id)) throw new UsageError(`talaria ${usage}`)
-  return acts[action]()
+  return Object.hasOwn(acts, action) ? acts[action]() : start(client, options, action)
 }
 
 const number = (text, name) => {

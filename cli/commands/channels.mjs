@@ -2,13 +2,12 @@
 
 import { createClient } from '../client.mjs'
 import { requireConfig } from '../config.mjs'
-import { exits, UsageError } from '../exits.mjs'
+import { exits } from '../exits.mjs'
 import { printList, printOne } from '../output.mjs'
 
-export async function run({ options, words: [action = 'ls', id], usage }) {
+export async function run({ options, words: [action = 'ls', id] }) {
   const client = createClient(requireConfig())
   if (action === 'ls') return list(client, options)
-  if (!id || !['test', 'pause', 'resume', 'rm'].includes(action)) throw new UsageError(`talaria ${usage}`)
   const path = `/api/channels/${encodeURIComponent(id)}`
   if (action === 'rm') {
     await client.call('DELETE', path)

@@ -12,7 +12,7 @@ import { note, print, requireWritable } from '../output.mjs'
 const defaultRecord = '.talaria-eval.json'
 
 export async function run({ options, words: paths }) {
-  const reporter = chooseReporter(options)
+  const reporter = options.json ? 'json' : (options.reporter ?? 'terminal')
   const cases = await selectCases(paths, options)
   const client = createClient(requireConfig())
   const { record = defaultRecord, out } = options
@@ -30,12 +30,6 @@ export async function run({ options, words: paths }) {
   else writeFileSync(out, `${text}\n`)
   if (out !== undefined || reporter !== 'terminal') note(`${passed} of ${results.length} passed.`)
   return passed === results.length ? exits.done : exits.failed
-}
-
-function chooseReporter({ json, reporter = 'terminal' }) {
-  if (json) return 'json'
-  if (Object.hasOwn(reporters, reporter)) return reporter
-  throw new UsageError(`There is no reporter "${reporter}": ${Object.keys(reporters).join(', ')}.`)
 }
 
 async function selectCases(paths, { filter = '' }) {

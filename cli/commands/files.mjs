@@ -4,16 +4,14 @@ import { readFile, writeFile } from 'node:fs/promises'
 import { basename } from 'node:path'
 import { ApiError, createClient, sessionPath } from '../client.mjs'
 import { requireConfig } from '../config.mjs'
-import { exits, UsageError } from '../exits.mjs'
+import { exits } from '../exits.mjs'
 import { note, printList, printOne } from '../output.mjs'
 import { syncFiles } from './sync-files.mjs'
 
 const filePath = (session, path) => sessionPath(session, `/files/${path.split('/').map(encodeURIComponent).join('/')}`)
 
-export async function run({ options, words: [action, session, ...rest], usage }) {
-  const act = actions[action]
-  if (!act || !session) throw new UsageError(`talaria ${usage}`)
-  return act(createClient(requireConfig()), options, session, rest)
+export async function run({ options, words: [action, session, ...rest] }) {
+  return actions[action](createClient(requireConfig()), options, session, rest)
 }
 
 const actions = { ls: list, get: download, put: upload, mv: move, rm: remove, sync }
@@ -29,8 +27,7 @@ async function list(client, options, session, [path = '']) {
   ])
 }
 
-async function download(client, _options, session, [path, to = basename(path ?? '')]) {
-  if (!path) throw new UsageError('talaria files get SESSION PATH [FILE|-]')
+async function download(client, _options, session, [path, to = basename(path)]) {
   const answer = await client.fetch(filePath(session, path))
   const isFolder = answer.headers.get('content-type')?.includes('json') && !answer.headers.get('content-disposition')
   if (!answer.ok || isFolder) {
@@ -44,7 +41,6 @@ async function download(client, _options, session, [path, to = basename(path ?? 
 }
 
 async function upload(client, options, session, [from, path]) {
-  if (!from || !path) throw new UsageError('talaria files put SESSION FILE|- PATH')
   const bytes = from === '-' ? await readInput() : await readFile(from)
   const { body } = await client.call('PUT', filePath(session, path), new Uint8Array(bytes))
   printOne(options, body, `${body.path}: ${body.size} bytes`)
@@ -57,19 +53,16 @@ async function readInput() {
 }
 
 async function move(client, options, session, [from, to]) {
-  if (!from || !to) throw new UsageError('talaria files mv SESSION PATH TO')
   const { body } = await client.call('POST', `${filePath(session, from)}/move`, { to })
   printOne(options, body, body.path)
 }
 
 async function remove(client, options, session, [path]) {
-  if (!path) throw new UsageError('talaria files rm SESSION PATH')
   await client.call('DELETE', filePath(session, path))
   printOne(options, { path, status: 'deleted' }, 'Deleted.')
 }
 
 async function sync(client, options, session, [folder]) {
-  if (!folder) throw new UsageError('talaria files sync SESSION FOLDER')
   const result = await syncFiles(client, session, folder)
   for (const path of result.conflicts) note(`${path} changed on both sides. Nothing was written.`)
   for (const path of result.gone) note(`${path} was deleted on one side. The other keeps it.`)

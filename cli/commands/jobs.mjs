@@ -2,18 +2,16 @@
 
 import { createClient } from '../client.mjs'
 import { requireConfig } from '../config.mjs'
-import { UsageError } from '../exits.mjs'
 import { print, printList, printOne } from '../output.mjs'
 
 const jobPath = (id, rest = '') => `/api/jobs/${encodeURIComponent(id)}${rest}`
 const minute = (time) => (time ?? '').slice(0, 16).replace('T', ' ')
 
-export async function run({ options, words: [action = 'ls', ...words], usage }) {
+export async function run({ options, words: [action = 'ls', ...words] }) {
   const client = createClient(requireConfig())
   const [id] = words
   if (action === 'ls') return list(client, options)
   if (action === 'add') return add(client, options, words)
-  if (!id) throw new UsageError(`talaria ${usage}`)
   switch (action) {
     case 'show':
       return print(JSON.stringify(await client.get(jobPath(id)), null, options.json ? 0 : 2))
@@ -29,7 +27,6 @@ export async function run({ options, words: [action = 'ls', ...words], usage }) 
       await client.call('DELETE', jobPath(id))
       return printOne(options, { id, status: 'deleted' }, 'Deleted.')
   }
-  throw new UsageError(`talaria ${usage}`)
 }
 
 async function list(client, options) {
@@ -43,7 +40,6 @@ async function list(client, options) {
 }
 
 async function add(client, { name, deliver, timezone, ...options }, [schedule, ...prompt]) {
-  if (!schedule || !prompt.length) throw new UsageError('talaria jobs add SCHEDULE PROMPT')
   const more = { ...(name && { name }), ...(deliver && { deliver }), ...(timezone && { timezone }) }
   const { body } = await client.call('POST', '/api/jobs', { schedule, prompt: prompt.join(' '), ...more })
   printOne(options, body, `${body.id}: next ${minute(body.next_run_at)} UTC`)

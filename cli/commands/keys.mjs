@@ -5,11 +5,10 @@ import { requireConfig } from '../config.mjs'
 import { UsageError } from '../exits.mjs'
 import { note, printList, printOne } from '../output.mjs'
 
-export async function run({ options, words: [action = 'ls', id], usage }) {
+export async function run({ options, words: [action = 'ls', id] }) {
   const client = createClient(requireConfig())
   if (action === 'ls') return list(client, options)
   if (action === 'add') return add(client, options)
-  if (action !== 'rm' || !id) throw new UsageError(`talaria ${usage}`)
   await client.call('DELETE', `/api/keys/${encodeURIComponent(id)}`)
   printOne(options, { id, status: 'revoked' }, 'Revoked.')
 }

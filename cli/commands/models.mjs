@@ -3,15 +3,12 @@
 import { setTimeout } from 'node:timers/promises'
 import { createClient } from '../client.mjs'
 import { requireConfig } from '../config.mjs'
-import { UsageError } from '../exits.mjs'
 import { note, plain, printList, printOne } from '../output.mjs'
 
-export async function run({ options, words: [action = 'ls', ...words], usage }) {
+export async function run({ options, words: [action = 'ls', ...words] }) {
   const client = createClient(requireConfig())
   if (action === 'ls') return list(client, options, words)
-  if (action === 'default' && words.length === 1) return setDefault(client, options, words[0])
-  if (action === 'login' && words.length === 1) return signIn(client, options, words[0])
-  throw new UsageError(`talaria ${usage}`)
+  return action === 'default' ? setDefault(client, options, words[0]) : signIn(client, options, words[0])
 }
 
 const thousands = (count) => (count >= 1_000 ? `${Math.round(count / 1_000)}k` : String(count))

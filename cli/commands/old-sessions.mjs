@@ -2,7 +2,7 @@
 
 import { writeFileSync } from 'node:fs'
 import { readAnswer } from '../ask.mjs'
-import { sessionPath } from '../client.mjs'
+import { ApiError, sessionPath } from '../client.mjs'
 import { exits, UsageError } from '../exits.mjs'
 import { note, plain, print, printList, printOne } from '../output.mjs'
 
@@ -11,10 +11,9 @@ const formats = ['json', 'jsonl', 'md', 'html', 'sharegpt']
 /** `sessions export ID [FILE|-]`: the name of the file decides about the format, unless it is given. */
 export async function exportSession(client, { format, ...options }, id, file = '-') {
   const chosen = format ?? formats.find((one) => file.endsWith(`.${one}`)) ?? 'md'
-  if (!formats.includes(chosen)) throw new UsageError(`--format is one of ${formats.join(', ')}.`)
   const answer = await client.fetch(sessionPath(id, `/export?format=${chosen}`))
   const text = await answer.text()
-  if (!answer.ok) throw Object.assign(new Error(readMessage(text)), { status: answer.status })
+  if (!answer.ok) throw new ApiError(readMessage(text), { status: answer.status })
   // A file is written as it is; a terminal obeys control characters.
   if (file === '-') return print(process.stdout.isTTY ? plain(text) : text)
   writeFileSync(file, text)

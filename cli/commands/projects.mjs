@@ -10,14 +10,11 @@ import { note, plain, print, printList, printOne } from '../output.mjs'
 const projectPath = (id, rest = '') => `/api/projects/${encodeURIComponent(id)}${rest}`
 const filePath = (id, path) => projectPath(id, `/files/${path.split('/').map(encodeURIComponent).join('/')}`)
 
-const actions = { show, add, set, members, put, get, drop, move, rm: remove }
+const actions = { ls: list, show, add, set, members, put, get, drop, move, rm: remove }
 
-export async function run({ options, words: [action = 'ls', first, ...rest], usage }) {
+export async function run({ options, words: [action = 'ls', ...words] }) {
   const client = createClient(requireConfig())
-  if (action === 'ls' && first === undefined) return list(client, options)
-  const act = Object.hasOwn(actions, action) ? actions[action] : undefined
-  if (!act || !first) throw new UsageError(`talaria ${usage}`)
-  return act(client, options, first, ...rest)
+  return actions[action](client, options, ...words)
 }
 
 async function list(client, options) {
@@ -79,8 +76,8 @@ function parseMember(text) {
   return { [kind]: name, access }
 }
 
-async function put(client, options, id, ...[from, path = basename(from ?? '')]) {
-  if (!from || !path || path === '-') throw new UsageError('talaria projects put ID FILE|- [PATH]')
+async function put(client, options, id, ...[from, path = basename(from)]) {
+  if (!path || path === '-') throw new UsageError('talaria projects put ID FILE|- [PATH]')
   const bytes = from === '-' ? await readInput() : await readFile(from)
   const { body } = await client.call('PUT', filePath(id, path), new Uint8Array(bytes))
   printOne(options, body, `${body.path}: ${body.size} bytes`)
@@ -92,8 +89,7 @@ async function readInput() {
   return Buffer.concat(parts)
 }
 
-async function get(client, _options, id, ...[path, to = basename(path ?? '')]) {
-  if (!path) throw new UsageError('talaria projects get ID PATH [FILE|-]')
+async function get(client, _options, id, ...[path, to = basename(path)]) {
   const answer = await client.fetch(filePath(id, path))
   if (!answer.ok) {
     const body = await answer.json().catch(() => undefined)
@@ -106,13 +102,11 @@ async function get(client, _options, id, ...[path, to = basename(path ?? '')]) {
 }
 
 async function drop(client, options, id, path) {
-  if (!path) throw new UsageError('talaria projects drop ID PATH')
   await client.call('DELETE', filePath(id, path))
   printOne(options, { path, status: 'deleted' }, 'Deleted.')
 }
 
 async function move(client, options, session, id) {
-  if (!id) throw new UsageError('talaria projects move SESSION ID|none')
   const { body } = await client.call('PATCH', sessionPath(session), { project_id: id === 'none' ? null : id })
   printOne(options, body, `${body.id} ${plain(body.title ?? '')}`)
 }

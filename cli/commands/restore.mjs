@@ -10,8 +10,7 @@ import { requireConfig } from '../config.mjs'
 import { exits, UsageError } from '../exits.mjs'
 import { note, printOne } from '../output.mjs'
 
-export async function run({ options, words: [folder, ...more], usage }) {
-  if (!folder || more.length) throw new UsageError(`talaria ${usage}`)
+export async function run({ options, words: [folder] }) {
   const client = createClient(requireConfig())
   const passphrase = await readPassphrase(options)
   const ids = options.tenant ? [options.tenant] : readdirSync(folder).filter((id) => isBackup(folder, id))

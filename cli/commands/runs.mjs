@@ -3,15 +3,13 @@
 import { askPerson } from '../ask.mjs'
 import { createClient, sessionPath } from '../client.mjs'
 import { requireConfig } from '../config.mjs'
-import { exits, UsageError } from '../exits.mjs'
+import { exits } from '../exits.mjs'
 import { followRun } from '../follow.mjs'
 import { note, plain, printOne } from '../output.mjs'
 
-export async function run({ options, words: [action, session, ...rest], usage }) {
+export async function run({ options, words: [action, session, ...rest] }) {
   const client = createClient(requireConfig())
-  const act = actions[action]
-  if (!act || !session) throw new UsageError(`talaria ${usage}`)
-  return act(client, options, session, rest, usage)
+  return actions[action](client, options, session, rest)
 }
 
 const actions = { follow, show, stop, steer, 'take-back': takeBack }
@@ -34,7 +32,6 @@ async function follow(client, options, session, [asked]) {
 const leaveToOthers = () => note('· waits for a person')
 
 async function show(client, options, session, [runId]) {
-  if (!runId) throw new UsageError('talaria runs show SESSION RUN')
   const found = await client.get(sessionPath(session, `/runs/${encodeURIComponent(runId)}`))
   printOne(options, found, `${found.status} ${plain(found.error ?? found.output ?? found.activity.doing)}`)
   return found.status === 'waiting' ? exits.waits : found.status === 'failed' ? exits.failed : exits.done
@@ -46,13 +43,11 @@ async function stop(client, options, session) {
 }
 
 async function steer(client, options, session, words) {
-  if (!words.length) throw new UsageError('talaria runs steer SESSION TEXT')
   const { body } = await client.call('POST', sessionPath(session, '/steer'), { input: words.join(' ') })
   printOne(options, body, body.status)
 }
 
 async function takeBack(client, options, session, [runId]) {
-  if (!runId) throw new UsageError('talaria runs take-back SESSION RUN')
   await client.call('DELETE', sessionPath(session, `/runs/${encodeURIComponent(runId)}`))
   printOne(options, { run_id: runId, status: 'taken_back' }, 'Taken back.')
 }

@@ -1,6 +1,6 @@
 /** `talaria` alone on a terminal: a full-screen chat with Markdown, calls, approvals by key, history, files and resume. */
 
-import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readdirSync, readFileSync, writeFileSync, writeSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { emitKeypressEvents } from 'node:readline'
 import { answerQuestion, decide } from '../ask.mjs'
@@ -15,10 +15,12 @@ import { createTranscript } from '../screen/transcript.mjs'
 
 const frameMs = 40
 const maxHistory = 500
+/** Somebody who types when an approval appears has not read it. */
+const unreadMs = 500
 const terminal = { enter: '\u001b[?1049h\u001b[?2004h', leave: '\u001b[?2004l\u001b[?1049l\u001b[?25h' }
 
-export async function run({ options, words, usage }) {
-  if (words.length || (options.session && options.last)) throw new UsageError(`talaria ${usage}`)
+export async function run({ options, usage }) {
+  if (options.session && options.last) throw new UsageError(`talaria ${usage}`)
   const client = createClient(requireConfig())
   const screen = createScreen(client, options)
   await screen.open(options.session ?? (options.last ? await findLast(client) : undefined))
@@ -45,6 +47,8 @@ function createScreen(client, { model }) {
     picker: undefined,
     scroll: 0,
     following: undefined,
+    isAway: false,
+    asked: undefined,
     hasLeft: false,
     redraw: () => {},
     leave: () => {},
@@ -67,6 +71,10 @@ function createScreen(client, { model }) {
   }
 }
 
+/** https://no-color.org */
+// eslint-disable-next-line no-control-regex
+const paint = process.env.NO_COLOR ? (line) => line.replaceAll(/\u001b\[[0-9;]*m/g, '') : (line) => line
+
 /** Draws at most every 40 ms, and only lines that have changed. */
 function openTerminal(view) {
   let [timer, before] = [undefined, []]
@@ -75,8 +83,10 @@ function openTerminal(view) {
     const { rows = 24, columns = 80 } = process.stdout
     const { lines, caret, lastTop } = drawScreen(view, { rows, columns })
     view.scroll = Math.min(view.scroll, lastTop)
+    const [first] = view.transcript.state.waiting
+    if (view.asked?.id !== first?.id) view.asked = first && { id: first.id, at: Date.now() }
     const changed = lines.flatMap((line, at) =>
-      line === before[at] ? [] : [`\u001b[${at + 1};1H${line}\u001b[0m\u001b[K`],
+      line === before[at] ? [] : [`\u001b[${at + 1};1H${paint(`${line}\u001b[0m`)}\u001b[K`],
     )
     before = lines
     process.stdout.write(`\u001b[?25l${changed.join('')}\u001b[${caret.row + 1};${caret.column + 1}H\u001b[?25h`)
@@ -88,6 +98,7 @@ function openTerminal(view) {
     view.redraw()
   }
   const onKey = createKeyReader(view)
+  const forget = restoreAtExit()
   emitKeypressEvents(process.stdin)
   process.stdin.setRawMode?.(true)
   process.stdin.on('keypress', onKey).resume()
@@ -99,6 +110,28 @@ function openTerminal(view) {
     process.stdin.off('keypress', onKey).pause()
     process.stdin.setRawMode?.(false)
     process.stdout.off('resize', onResize).write(terminal.leave)
+    forget()
+  }
+}
+
+const signals = { SIGHUP: 129, SIGTERM: 143 }
+
+/** The shell gets its screen back however the program ends. */
+function restoreAtExit() {
+  const restore = () => {
+    try {
+      process.stdin.setRawMode?.(false)
+      writeSync(1, terminal.leave)
+    } catch {
+      // The terminal is gone.
+    }
+  }
+  const handlers = Object.entries(signals).map(([name, code]) => [name, () => process.exit(code)])
+  process.on('exit', restore)
+  for (const [name, end] of handlers) process.on(name, end)
+  return () => {
+    process.off('exit', restore)
+    for (const [name, end] of handlers) process.off(name, end)
   }
 }
 
@@ -156,9 +189,9 @@ async function stop(view) {
 }
 
 /** Decides or answers by a key while the field is empty. Somebody else may have been faster. */
-function findDecision({ client, transcript }, text) {
+function findDecision({ client, transcript, asked }, text) {
   const [first] = transcript.state.waiting
-  if (!first) return undefined
+  if (!first || asked?.id !== first.id || Date.now() - asked.at < unreadMs) return undefined
   const isLate = (error) => {
     if (error.status !== 409) throw error
   }
@@ -230,14 +263,30 @@ function follow(view, id, after) {
   const { transcript } = view
   const controller = new AbortController()
   view.following = controller
+  const { signal } = controller
+  let last = after
+  const onState = (isOpen) => {
+    if (signal.aborted) return
+    view.isAway = !isOpen
+    view.redraw()
+  }
   const read = async () => {
-    for await (const event of view.client.events(id, after, controller.signal)) {
+    for await (const event of view.client.events(id, last, signal, onState)) {
+      last = event.seq ?? last
       transcript.add(event)
       if (/^run\.(?:completed|failed|cancelled)$/.test(event.type)) void refreshTitle(view, id)
       view.redraw()
     }
   }
-  read().catch((error) => controller.signal.aborted || fail(view, error))
+  const readOn = () =>
+    read().catch((error) => {
+      if (signal.aborted) return
+      // A server that is away for long comes back, too.
+      if (error.status === undefined) return readOn()
+      fail(view, error)
+    })
+  view.isAway = false
+  void readOn()
 }
 
 /** The agent gives sessions their titles. Without an answer the title stays. */

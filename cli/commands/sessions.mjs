@@ -13,17 +13,16 @@ const marks = {
   unarchive: { archived: false },
 }
 
-export async function run({ options, words: [action = 'ls', ...words], usage }) {
+export async function run({ options, words: [action = 'ls', ...words] }) {
   const client = createClient(requireConfig())
   const [id] = words
   if (action === 'ls') return list(client, options, words.join(' '))
-  if (!words.length && action === 'prune') return pruneSessions(client, options)
-  if (!id) throw new UsageError(`talaria ${usage}`)
+  if (action === 'prune') return pruneSessions(client, options)
   if (marks[action]) return change(client, options, id, marks[action])
-  return act(client, { options, words, action, usage })
+  return act(client, { options, words, action })
 }
 
-function act(client, { options, words, action, usage }) {
+function act(client, { options, words, action }) {
   const [id, second] = words
   switch (action) {
     case 'show':
@@ -39,12 +38,11 @@ function act(client, { options, words, action, usage }) {
     case 'rm':
       return remove(client, options, words)
   }
-  throw new UsageError(`talaria ${usage}`)
 }
 
 async function list(client, options, words) {
   const { limit = '50' } = options
-  if (!/^[1-9]\d{0,5}$/.test(limit)) throw new UsageError(`--limit is a whole number from 1, not "${limit}".`)
+  if (!/^[1-9]\d{0,8}$/.test(limit)) throw new UsageError(`--limit is a whole number from 1, not "${limit}".`)
   const query = new URLSearchParams({
     limit: '50',
     ...(words && { q: words }),

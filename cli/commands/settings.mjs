@@ -2,17 +2,14 @@
 
 import { createClient } from '../client.mjs'
 import { requireConfig } from '../config.mjs'
-import { exits, UsageError } from '../exits.mjs'
+import { exits } from '../exits.mjs'
 import { note, plain, print, printOne } from '../output.mjs'
 
-export async function run({ options, words: [action = 'ls', path, ...values], usage }) {
+export async function run({ options, words: [action = 'ls', path, ...values] }) {
   const client = createClient(requireConfig())
-  if (action === 'ls' && path === undefined) return show(await client.get('/api/settings'), options)
-  if (path === undefined) throw new UsageError(`talaria ${usage}`)
+  if (action === 'ls') return show(await client.get('/api/settings'), options)
   if (action === 'get') return get(client, options, path)
-  if (action === 'unset' && !values.length) return change(client, options, path, null)
-  if (action === 'set' && values.length) return change(client, options, path, readValue(values.join(' ')))
-  throw new UsageError(`talaria ${usage}`)
+  return change(client, options, path, action === 'unset' ? null : readValue(values.join(' ')))
 }
 
 /** JSON where it is JSON, else text. */

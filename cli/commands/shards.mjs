@@ -3,16 +3,14 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { createClient } from '../client.mjs'
 import { requireConfig } from '../config.mjs'
-import { UsageError } from '../exits.mjs'
 import { note, printList, printOne } from '../output.mjs'
 
 const pauseMs = 200
 
-export async function run({ options, words: [verb, tenant, database, ...others], usage }) {
+export async function run({ options, words: [verb = 'ls', tenant, database] }) {
   const client = createClient(requireConfig())
-  if (verb === undefined) return list(client, options)
-  if (verb === 'cool' && database === undefined) return cool(client, { tenant, options })
-  if (verb !== 'move' || !tenant || !database || others.length) throw new UsageError(`talaria ${usage}`)
+  if (verb === 'ls') return list(client, options)
+  if (verb === 'cool') return cool(client, { tenant, options })
   await move(client, { tenant, database, options })
 }
 

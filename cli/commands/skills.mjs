@@ -2,7 +2,6 @@
 
 import { createClient } from '../client.mjs'
 import { requireConfig } from '../config.mjs'
-import { UsageError } from '../exits.mjs'
 import { plain, print, printList, printOne } from '../output.mjs'
 
 const skillPath = (name, rest = '') => `/api/skills/${encodeURIComponent(name)}${rest}`
@@ -14,6 +13,7 @@ const ofAll =
     (await import('./skill-snapshot.mjs'))[action](...call)
 
 const actions = {
+  ls: list,
   show,
   import: bring,
   update,
@@ -23,13 +23,9 @@ const actions = {
   restore: ofAll('restore'),
 }
 
-export async function run({ options, words: [action = 'ls', name, ...words], usage }) {
+export async function run({ options, words: [action = 'ls', name, ...words] }) {
   const client = createClient(requireConfig())
-  if (action === 'ls' && name === undefined) return list(client, options)
-  const act = Object.hasOwn(actions, action) ? actions[action] : undefined
-  if (!act || !name || words.length > (act === bring || act === publish ? 1 : 0))
-    throw new UsageError(`talaria ${usage}`)
-  return act(client, options, name, ...words)
+  return actions[action](client, options, name, ...words)
 }
 
 async function remove(client, options, name) {
@@ -66,7 +62,6 @@ async function update(client, options, name) {
 }
 
 async function publish(client, options, name, repository) {
-  if (!repository) throw new UsageError('talaria skills publish NAME OWNER/REPOSITORY')
   const { body } = await client.call('POST', skillPath(name, '/publish'), { repository })
   printOne(options, body, `${body.created ? 'Offered' : 'Offered before'}: ${plain(body.url)}`)
 }

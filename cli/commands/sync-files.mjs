@@ -25,12 +25,13 @@ const addressOf = (session, path) => sessionPath(session, `/files/${path.split('
  * the versions that were compared or transferred, so that an edit made meanwhile is found the next time.
  */
 export async function syncFiles(client, session, folder) {
+  // A session that is not there must leave no folder.
+  const there = await listRemote(client, session)
   await mkdir(folder, { recursive: true })
   const root = await realpath(folder)
   const states = JSON.parse(await readFile(join(root, stateFile), 'utf8').catch(() => '{}'))
   const known = states[session] ?? {}
   const here = await listLocal(root)
-  const there = await listRemote(client, session)
   const paths = [...new Set([...here.keys(), ...there.keys()])].toSorted()
   const state = Object.fromEntries(paths.flatMap((path) => (known[path] ? [[path, known[path]]] : [])))
   const result = { sent: [], received: [], conflicts: [], gone: [], failed: [] }

@@ -12,8 +12,11 @@ const maxAskLines = 12
 /** Returns the lines of the screen, and where the caret is. */
 export function drawScreen(view, { rows, columns }) {
   const width = Math.max(20, columns)
-  const bottom = [...drawAsk(view, width), ...drawPicker(view, width)]
-  const { lines: field, caret } = drawField(view.field, width)
+  const others = view.transcript.state.waiting.length ? maxAskLines : 8
+  const { lines: field, caret } = drawField(view.field, width, Math.max(1, Math.min(maxFieldLines, rows - others)))
+  // The head, the keys, and a line of the transcript.
+  const left = Math.max(4, Math.min(maxAskLines + 1, rows - field.length - 3))
+  const bottom = view.picker ? drawPicker(view.picker, width, left) : drawAsk(view, width, left)
   const room = Math.max(1, rows - 2 - bottom.length - field.length)
   const all = view.picker ? [] : renderTranscript(view.transcript.state, width)
   const lastTop = Math.max(0, all.length - room)
@@ -28,13 +31,13 @@ export function drawScreen(view, { rows, columns }) {
   }
 }
 
-function drawHead({ title, model, transcript }, width) {
-  const state = transcript.state.run === undefined ? '' : ' ● answering'
+function drawHead({ title, model, transcript, isAway }, width) {
+  const state = isAway ? ' ● no connection' : transcript.state.run === undefined ? '' : ' ● answering'
   const text = clip(plain([title, model].filter(Boolean).join(' · ')), width - state.length - 1)
   return accent(text) + warn(state)
 }
 
-function drawField({ text, caret }, width) {
+function drawField({ text, caret }, width, most) {
   const inner = width - 2
   const lines = text.split('\n').flatMap((line) => splitCells(line, inner))
   const before = text
@@ -42,8 +45,8 @@ function drawField({ text, caret }, width) {
     .split('\n')
     .flatMap((line) => splitCells(line, inner))
   const row = before.length - 1
-  const from = Math.max(0, Math.min(lines.length - maxFieldLines, row - maxFieldLines + 1))
-  const shown = lines.slice(from, from + maxFieldLines)
+  const from = Math.max(0, Math.min(lines.length - most, row - most + 1))
+  const shown = lines.slice(from, from + most)
   return {
     lines: [dim('─'.repeat(width)), ...shown.map((line, at) => `${at + from ? ' ' : accent('›')} ${line}`)],
     caret: { row: 1 + row - from, column: 2 + widthOf(before.at(-1) ?? '') },
@@ -60,51 +63,72 @@ function splitCells(line, width) {
   return lines
 }
 
-function drawAsk({ transcript }, width) {
+/** A long text is cut above the choices, which always stand on the screen. */
+function drawAsk({ transcript, field }, width, most) {
   const [first] = transcript.state.waiting
   if (!first) return []
-  const lines = first.question === undefined ? describeApproval(first, width) : describeQuestion(first, width)
-  const shown = lines.length > maxAskLines ? [...lines.slice(0, maxAskLines - 1), dim('…')] : lines
-  return [warn('─'.repeat(width)), ...shown]
+  const [about, choices] =
+    first.question === undefined
+      ? [describeApproval(first, width), describeDecisions(first, field, width)]
+      : [wrap(warn(plain(first.question)), width), describeAnswers(first, width)]
+  const kept = choices.slice(-Math.max(1, most - 2))
+  const room = Math.max(1, most - 1 - kept.length)
+  const shown =
+    about.length > room
+      ? [
+          ...about.slice(0, room - 1),
+          dim(clip(`… ${about.length - room + 1} more lines: talaria approve shows all`, width)),
+        ]
+      : about
+  return [warn('─'.repeat(width)), ...shown, ...kept]
 }
 
-const describeApproval = ({ tool, input, reasons = [], rule, choices }, width) => [
+const describeApproval = ({ tool, input, reasons = [] }, width) => [
   ...wrap(warn(`Allow ${plain(tool)}?`), width),
   ...plain(targetOf(input))
     .split('\n')
     .flatMap((line) => wrap(`  ${line}`, width, '  ')),
   ...reasons.flatMap((reason) => wrap(dim(`  ${plain(reason)}`), width, '  ')),
-  ...(rule === undefined
-    ? []
-    : wrap(dim(`  session and always allow ${plain(describeRule(tool, rule))}`), width, '  ')),
-  choices.map((name) => `[${decisionKeys[name]}] ${name}`).join('  '),
 ]
 
 /** The keys that decide while the field is empty. */
 export const decisionKeys = { once: 'o', session: 's', always: 'a', deny: 'd' }
 
-const describeQuestion = ({ question, choices = [] }, width) => [
-  ...wrap(warn(plain(question)), width),
-  ...choices.flatMap((choice, at) => wrap(`  ${at + 1}. ${plain(choice)}`, width, '     ')),
-  dim(choices.length ? 'Press a number, or write an answer.' : 'Write an answer.'),
+const describeDecisions = ({ tool, rule, choices }, { text }, width) => [
+  ...(rule === undefined
+    ? []
+    : wrap(dim(`  session and always allow ${plain(describeRule(tool, rule))}`), width, '  ')),
+  // A key and its name stay together.
+  ...wrap(choices.map((name) => `[${decisionKeys[name]}]\u00a0${name}`).join('  '), width),
+  ...(text ? [dim(clip('The keys decide while the field is empty.', width))] : []),
 ]
 
-function drawPicker({ picker }, width) {
-  if (!picker) return []
-  const { items, at, title } = picker
-  const from = Math.max(0, Math.min(items.length - maxAskLines, at - maxAskLines + 1))
-  const rows = items.slice(from, from + maxAskLines).map(({ name }, index) => {
+const describeAnswers = ({ choices = [] }, width) => [
+  ...choices.flatMap((choice, at) => wrap(`  ${at + 1}. ${plain(choice)}`, width, '     ')),
+  dim(clip(choices.length ? 'Press a number, or write an answer.' : 'Write an answer.', width)),
+]
+
+/** A line, the title, and the items around the chosen one. */
+function drawPicker({ items, at, title }, width, most) {
+  const count = Math.max(1, most - 2)
+  const from = Math.max(0, Math.min(items.length - count, at - count + 1))
+  const rows = items.slice(from, from + count).map(({ name }, index) => {
     const line = clip(plain(name), width - 3)
     return index + from === at ? accent(`› ${line}`) : `  ${line}`
   })
   return [dim('─'.repeat(width)), title, ...(rows.length ? rows : [dim('  Nothing.')])]
 }
 
+const keys = {
+  picker: ['↑↓ choose', 'Enter takes', 'Esc back'],
+  idle: ['Enter sends', 'Alt+Enter new line', '@ files', 'Ctrl+R sessions', 'Ctrl+D leaves'],
+  running: ['Enter steers', 'PgUp PgDn scroll', 'Esc stops'],
+}
+
+/** On a narrow terminal keys in the middle are left out, so that the first and the last one can be read. */
 function drawKeys({ transcript, picker }, width, below) {
-  const keys = picker
-    ? '↑↓ choose · Enter takes · Esc back'
-    : transcript.state.run === undefined
-      ? 'Enter sends · Alt+Enter new line · @ files · Ctrl+R sessions · Ctrl+D leaves'
-      : 'Enter steers · Esc stops · PgUp PgDn scroll'
-  return dim(clip(below > 0 ? `${below} lines below · ${keys}` : keys, width))
+  const wanted = keys[picker ? 'picker' : transcript.state.run === undefined ? 'idle' : 'running']
+  const all = below > 0 ? [`${below} lines below`, ...wanted] : [...wanted]
+  while (all.length > 2 && widthOf(all.join(' · ')) > width) all.splice(-2, 1)
+  return dim(clip(all.join(' · '), width))
 }

@@ -4,10 +4,16 @@ export const emptyField = { text: '', caret: 0, at: undefined, kept: '' }
 
 const put = (field, added) => ({
   ...field,
+  at: undefined,
   text: field.text.slice(0, field.caret) + added + field.text.slice(field.caret),
   caret: field.caret + added.length,
 })
-const cut = (field, from, to) => ({ ...field, text: field.text.slice(0, from) + field.text.slice(to), caret: from })
+const cut = (field, from, to) => ({
+  ...field,
+  at: undefined,
+  text: field.text.slice(0, from) + field.text.slice(to),
+  caret: from,
+})
 
 const segmenter = new Intl.Segmenter()
 /** The caret goes over whole characters, as a family of emoji is one. */
@@ -20,7 +26,7 @@ function after({ text, caret }) {
   return caret + (first ? first.segment.length : 0)
 }
 const wordBefore = ({ text, caret }) => text.slice(0, caret).replace(/\S+\s*$|\s+$/u, '').length
-const lineStart = ({ text, caret }) => text.lastIndexOf('\n', caret - 1) + 1
+const lineStart = ({ text, caret }) => (caret ? text.lastIndexOf('\n', caret - 1) + 1 : 0)
 function lineEnd({ text, caret }) {
   const end = text.indexOf('\n', caret)
   return end < 0 ? text.length : end
@@ -52,7 +58,7 @@ export const isEnter = (name) => name === 'return' || name === 'enter'
 /** Returns undefined for keys that are not of the field. `history`: oldest first. */
 export function pressKey(field, text, { name, ctrl, meta }, history) {
   const step = steps[name]
-  if (step) return recall(field, step, history)
+  if (step) return moveLine(field, step) ?? recall(field, step, history)
   if (meta && isEnter(name)) return put(field, '\n')
   if (ctrl) return controlled[name]?.(field)
   if (meta) return undefined
@@ -63,11 +69,25 @@ export function pressKey(field, text, { name, ctrl, meta }, history) {
 
 export const paste = (field, text) => put(field, text.replaceAll(/\r\n?/g, '\n'))
 
-/** Steps through the history. The unsent text comes back behind the newest message. */
+/** Returns undefined in the first line upwards, and in the last one downwards. */
+function moveLine(field, step) {
+  const { text, caret } = field
+  const edge = step < 0 ? lineStart(field) - 1 : lineEnd(field) + 1
+  if (edge < 0 || edge > text.length) return undefined
+  const to = { text, caret: edge }
+  const column = [...segmenter.segment(text.slice(lineStart(field), caret))].length
+  const line = [...segmenter.segment(text.slice(lineStart(to), lineEnd(to)))].slice(0, column)
+  return { ...field, caret: lineStart(to) + line.reduce((sum, { segment }) => sum + segment.length, 0) }
+}
+
+/** Steps through the messages that have the typed text, else through all. It comes back behind the newest one. */
 function recall(field, step, history) {
-  const at = (field.at ?? history.length) + step
-  if (at < 0 || at > history.length || field.text.includes('\n')) return field
   const kept = field.at === undefined ? field.text : field.kept
+  const includes = (text) => text.toLowerCase().includes(kept.toLowerCase())
+  const has = history.some(includes) ? (text) => text !== field.text && includes(text) : () => true
+  let at = (field.at ?? history.length) + step
+  while (at >= 0 && at < history.length && !has(history[at])) at += step
+  if (at < 0 || at > history.length) return field
   const text = at === history.length ? kept : history[at]
   return { text, caret: text.length, at: at === history.length ? undefined : at, kept }
 }

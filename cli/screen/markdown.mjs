@@ -1,6 +1,6 @@
 /** Renders Markdown as lines of a terminal. A text that is still growing is rendered as far as it goes. */
 
-import { wrap } from './width.mjs'
+import { widthOf, wrap } from './width.mjs'
 
 const reset = '\u001b[0m'
 const style = (codes) => (text) => `\u001b[${codes}m${text}${reset}`
@@ -47,8 +47,17 @@ const fence = /^\s*(`{3,}|~{3,})\s*(\S*)/
 
 export function renderMarkdown(text, width) {
   const lines = []
-  let open
-  for (const line of text.replace(/\n+$/, '').split('\n')) {
+  const source = text.replace(/\n+$/, '').split('\n')
+  let [open, at] = [undefined, 0]
+  while (at < source.length) {
+    const line = source[at]
+    const end = open === undefined ? findTableEnd(source, at) : at
+    if (end > at) {
+      lines.push(...renderTable(source.slice(at, end), width))
+      at = end
+      continue
+    }
+    at++
     const [, mark, language] = fence.exec(line) ?? []
     if (open !== undefined) {
       if (mark?.startsWith(open) && !language) open = undefined
@@ -61,6 +70,52 @@ export function renderMarkdown(text, width) {
   return lines
 }
 
+const isRule = (line = '') => /^[\s|:-]+$/.test(line) && line.includes('-') && line.includes('|')
+
+/** The line behind a table that begins at a line; that line itself if none does. */
+function findTableEnd(lines, at) {
+  if (!lines[at].includes('|') || !isRule(lines[at + 1])) return at
+  let end = at + 2
+  while (end < lines.length && lines[end].includes('|')) end++
+  return end
+}
+
+const maxColumns = 30
+const cellsOf = (line) =>
+  line
+    .trim()
+    .replace(/^\|/, '')
+    .replace(/\|$/, '')
+    .split(/(?<!\\)\|/)
+    .map((cell) => renderInline(cell.trim().replaceAll('\\|', '|')))
+
+/** The widest columns give way until the table fits. A table of very many columns stays text. */
+function renderTable([first, , ...others], width) {
+  const rows = [first, ...others].map(cellsOf)
+  const count = rows[0].length
+  if (count > maxColumns || count * 6 > width)
+    return [first, ...others].flatMap((line) => wrap(renderInline(line), width))
+  const widths = rows[0].map((_, at) => Math.max(1, ...rows.map((row) => widthOf(row[at] ?? ''))))
+  for (let over = sum(widths) + 3 * (count - 1) - width; over > 0; over--) widths[widths.indexOf(Math.max(...widths))]--
+  const drawn = rows.map((row) => drawRow(row, widths))
+  return [...drawn[0], dim(widths.map((size) => '─'.repeat(size)).join('─┼─')), ...drawn.slice(1).flat()]
+}
+
+const sum = (numbers) => numbers.reduce((all, one) => all + one, 0)
+
+function drawRow(row, widths) {
+  const cells = widths.map((size, at) => wrap(row[at] ?? '', size))
+  const height = Math.max(...cells.map((lines) => lines.length))
+  return Array.from({ length: height }, (_, line) =>
+    cells
+      .map((lines, at) => (lines[line] ?? '') + ' '.repeat(Math.max(0, widths[at] - widthOf(lines[line] ?? ''))))
+      .join(dim(' │ '))
+      .trimEnd(),
+  )
+}
+
+const boxes = { '[ ] ': '☐ ', '[x] ': '☑ ', '[X] ': '☑ ' }
+
 function renderLine(line, width) {
   const [, hashes, title] = /^(#{1,6})\s+(.*)$/.exec(line) ?? []
   if (hashes) return wrap(bold(title.replace(/\s+#+\s*$/, '')), width)
@@ -69,9 +124,10 @@ function renderLine(line, width) {
   if (quote !== undefined) return wrap(`${dim('▏')}${italic(quote)}`, width, dim('▏'))
   const [, space, item, rest] = /^(\s*)([-*+]|\d{1,9}[.)])\s+(.*)$/.exec(line) ?? []
   if (item) {
-    const sign = /\d/.test(item) ? item : '•'
+    const box = boxes[rest.slice(0, 4)]
+    const sign = box?.trim() ?? (/\d/.test(item) ? item : '•')
     const before = `${space}${sign} `
-    return wrap(before + renderInline(rest), width, ' '.repeat(before.length))
+    return wrap(before + renderInline(box ? rest.slice(4) : rest), width, ' '.repeat(before.length))
   }
   return wrap(renderInline(line), width)
 }

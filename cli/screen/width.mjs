@@ -59,7 +59,9 @@ function createPage(width, indent) {
     },
     /** Spaces at which a line was broken are left out. */
     addSpaces(piece) {
-      if (!lines.length || !isEmpty()) put(piece.slice(0, width), Math.min(width, piece.length))
+      if (lines.length && isEmpty()) return
+      if (cells + piece.length > width && !isEmpty()) breakLine()
+      else put(piece.slice(0, width), Math.min(width, piece.length))
     },
     /** A word that is longer than a line is broken anywhere. */
     addWord(piece) {

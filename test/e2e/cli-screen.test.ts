@@ -49,8 +49,9 @@ describe.skipIf(!hasScript())('the full-screen chat', () => {
     rmSync(home, { recursive: true, force: true })
   })
 
-  function open(args = '') {
+  function open(args = '', more: Readonly<Record<string, string>> = {}) {
     const env = {
+      ...more,
       PATH: process.env['PATH'] ?? '',
       HOME: home,
       TERM: 'xterm-256color',
@@ -68,8 +69,21 @@ describe.skipIf(!hasScript())('the full-screen chat', () => {
       screen.write(bytes.toString())
     })
     const closed = new Promise<number | null>((resolve) => child.on('close', resolve))
+    const type = (text: string) => void child.stdin.write(text)
     return {
-      type: (text: string) => void child.stdin.write(text),
+      type,
+      /** Keys decide half a second after a request has appeared. Until then they are text. */
+      decide: async (key: string, asked: string) => {
+        await eventually(
+          async () => {
+            type(`\u0015${key}`)
+            return screen.read()
+          },
+          (shown) => !shown.includes(asked),
+          20_000,
+        )
+        type('\u0015')
+      },
       shows: (text: string | RegExp) =>
         eventually(
           async () => screen.read(),
@@ -77,6 +91,8 @@ describe.skipIf(!hasScript())('the full-screen chat', () => {
           20_000,
         ),
       written: () => all,
+      /** The shell that `script` starts becomes the chat. */
+      end: (signal: NodeJS.Signals) => process.kill(Number(execFileSync('pgrep', ['-P', String(child.pid)])), signal),
       closed,
     }
   }
@@ -103,12 +119,15 @@ describe.skipIf(!hasScript())('the full-screen chat', () => {
     await chat.shows('✓ write_file made.txt')
     await chat.shows('Allow terminal?')
     await chat.shows('rm -rf build')
-    chat.type('d')
+    // Somebody who was typing has not decided.
+    chat.type('a')
+    await chat.shows('The keys decide while the field is empty.')
+    await chat.decide('d', 'Allow terminal?')
     await chat.shows(/^gone$/m)
     await chat.shows('Enter sends')
     chat.type(`[[call clarify {"question":"Which colour?","choices":["red","blue"]} then say chosen]]${enter}`)
     await chat.shows('2. blue')
-    chat.type('2')
+    await chat.decide('2', '2. blue')
     await chat.shows(/^chosen$/m)
     await chat.shows('Enter sends')
 
@@ -124,13 +143,17 @@ describe.skipIf(!hasScript())('the full-screen chat', () => {
 
     chat.type('\u001b[A')
     await chat.shows('› see @made.txt and @local-notes.txt')
+    chat.type('\u0003')
+    // The typed text finds an earlier message, and the arrow goes up in a text of several lines.
+    chat.type('bold\u001b[A\u001b[A')
+    await chat.shows('› [[say # Title')
     chat.type('\u0003\u0004')
     expect(await chat.closed).toBe(0)
     expect(chat.written()).toContain('\u001b[?1049l')
     const [, id = ''] = /To go on: talaria -s (\S+)/.exec(chat.written()) ?? []
     expect(id).toMatch(/^ses_/)
 
-    const again = open('--last')
+    const again = open('--last', { NO_COLOR: '1' })
     await again.shows('+ uploads/')
     await again.shows('✗ terminal rm -rf build')
     await again.shows(/^chosen$/m)
@@ -151,7 +174,11 @@ describe.skipIf(!hasScript())('the full-screen chat', () => {
     await again.shows('Sessions')
     again.type(enter)
     await again.shows(/^chosen$/m)
-    again.type('\u0004')
-    expect(await again.closed).toBe(0)
+    // eslint-disable-next-line no-control-regex
+    expect(again.written()).not.toMatch(/\u001b\[[\d;]*m/)
+    // The shell gets its screen back, however the chat ends.
+    again.end('SIGTERM')
+    expect(await again.closed).toBe(143)
+    expect(again.written().endsWith('\u001b[?1049l\u001b[?25h')).toBe(true)
   }, 120_000)
 })

@@ -1,7 +1,7 @@
 /** Tests the command line as users run it, and its agent for editors with the official client of the protocol. */
 
 import { execFileSync } from 'node:child_process'
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Readable, Writable } from 'node:stream'
@@ -223,6 +223,50 @@ it('ends quietly when nobody reads on', async () => {
   child.stderr?.on('data', (text: Buffer) => void (err += text.toString()))
   const code = await new Promise((resolve) => child.on('close', resolve))
   expect([code, err]).toEqual([0, ''])
+  // Without a reader of the notes, the answer still goes to stdout.
+  const other = start(['chat', '-s', session.id as string, '[[tools 1 todo {}]] [[say still said]]'])
+  other.stderr?.destroy()
+  expect((await other.stdout?.toArray())?.join('')).toBe('still said\n')
+}, 60_000)
+
+it('refuses words too many, too few and unknown before it does anything, and takes texts that begin with a dash', async () => {
+  const sessions = async () => (await json<{ id: string }[]>('sessions')).length
+  const before = await sessions()
+  for (const line of [
+    'doctor extra',
+    'usage extra',
+    'open extra',
+    'keys rm one two',
+    'jobs rm one two',
+    'channels test one two',
+    'jobs add 1h',
+    'sessions rename one',
+    'runs toString one',
+    'runs show one',
+    'files put one two',
+    'memory constructor',
+    'shards move one',
+    'batch prompts.jsonl extra',
+    'batch prompts.jsonl --format none',
+    'chat --mode none hi',
+    'search hi --sort none',
+    'sessions export one --format none',
+    'eval --reporter none',
+    'sessions prune --older-than -1',
+  ])
+    expect([line, (await run(line.split(' '))).code]).toEqual([line, 2])
+  expect(await sessions()).toBe(before)
+  for (const [text, said] of [
+    ['- one [[echo]]', '- one'],
+    ['-5 [[echo]]', '-5'],
+    ['--- [[echo]]', '---'],
+  ] as const)
+    expect((await run(['-z', text])).out.trim()).toBe(said)
+  expect((await run(['-z', '--', '--help'])).out).toBe('Hello from the model.\n')
+  // An error of the server is a sentence, and leaves nothing behind.
+  for (const line of ['sessions export ses_none', 'files sync ses_none left-behind'])
+    expect(await run(line.split(' '))).toMatchObject({ code: 1, err: 'There is nothing here, or it is not yours.\n' })
+  expect(existsSync(join(home, 'left-behind'))).toBe(false)
 }, 60_000)
 
 it('stores a key that works for its owner alone, and exits by what happened', async () => {

@@ -1,6 +1,7 @@
 /** Tests the parts of the full-screen chat: widths, Markdown of terminals, and the field. */
 
 import { describe, expect, it } from 'vitest'
+import { drawScreen } from '../../cli/screen/draw.mjs'
 import { complete, emptyField, findMention, pressKey } from '../../cli/screen/field.mjs'
 import { renderMarkdown } from '../../cli/screen/markdown.mjs'
 import { clip, widthOf, wrap } from '../../cli/screen/width.mjs'
@@ -19,6 +20,7 @@ describe('the width of a text', () => {
 
   it.each([
     ['one two three', 8, ['one two', 'three']],
+    ['one two three', 7, ['one two', 'three']],
     ['abcdefgh', 3, ['abc', 'def', 'gh']],
     ['日本語', 4, ['日本', '語']],
     [`${bold}one two${reset} x`, 4, [`${bold}one${reset}`, `${bold}two${reset}`, 'x']],
@@ -47,6 +49,22 @@ describe('Markdown in a terminal', () => {
     ['[a](https://b.example)', ['a (https://b.example)']],
     ['2 * 3 * 4 and a_b_c', ['2 * 3 * 4 and a_b_c']],
     ['**open', ['**open']],
+    ['- [ ] open\n- [x] done', ['☐ open', '☑ done']],
+    [
+      '| a | **b** |\n|---|:-:|\n| 日本 | x \\| y |\n| z |\nend',
+      ['a    │ b', '─────┼──────', '日本 │ x | y', 'z    │ ', 'end'],
+    ],
+    // The widest column gives way, and its text goes on below.
+    [
+      `| key | ${'word '.repeat(12)}|\n|--|--|`,
+      [
+        'key │ word word word word word word word',
+        '    │ word word word word word',
+        '────┼───────────────────────────────────',
+      ],
+    ],
+    ['a | b\nno table', ['a | b', 'no table']],
+    ['```\n| a |\n|---|\n```', ['│ | a |', '│ |---|']],
   ])('draws %j', (text, lines) => expect(plain(renderMarkdown(text, 40))).toEqual(lines))
 
   it('is fast for long lines of signs', () => {
@@ -75,6 +93,13 @@ describe('the field', () => {
     [['new', up], 'second'],
     [['new', up, up, up], 'first'],
     [['new', up, down], 'new'],
+    // Messages that have the typed text are found. Without one, all are gone through.
+    [['FIR', up], 'first'],
+    [['s', up, up, down, down], 's'],
+    [['x', { name: 'return', meta: true }, 'y', up, '1'], 'x1\ny'],
+    [['x', { name: 'return', meta: true }, 'yz', up, down, '2'], 'x\ny2z'],
+    [[{ name: 'return', meta: true }, up, 'a'], 'a\n'],
+    [[{ name: 'return', meta: true }, 'second', up, up], 'second'],
   ])('has %#', (keys, text) => expect(press(keys, ['first', 'second']).text).toBe(text))
 
   it('finds the path behind an @, and completes it', () => {
@@ -83,5 +108,68 @@ describe('the field', () => {
     expect(mention).toEqual({ path: 'no', from: 5 })
     expect(complete(field, mention ?? { path: '', from: 0 }, 'notes.md').text).toBe('see @notes.md')
     expect(findMention({ ...emptyField, text: 'a@b', caret: 3 })).toBeUndefined()
+  })
+})
+
+describe('the screen', () => {
+  const command = 'rm -rf build && '.repeat(100)
+  const waiting = {
+    id: 'a',
+    tool: 'terminal',
+    input: { command },
+    rule: 'rm',
+    choices: ['once', 'session', 'always', 'deny'],
+  }
+  const viewOf = (over: object = {}, text = '') => ({
+    title: 'Title',
+    transcript: { state: { run: 'run_1', entries: [{ kind: 'answer', text: 'said' }], waiting: [waiting] } },
+    field: { ...emptyField, text, caret: text.length },
+    scroll: 0,
+    ...over,
+  })
+  // eslint-disable-next-line no-control-regex
+  const read = (view: object, rows: number, columns: number) => {
+    const { lines, caret } = drawScreen(view, { rows, columns })
+    // eslint-disable-next-line no-control-regex
+    return { lines: lines.map((line: string) => line.replaceAll(/\u001b\[[0-9;]*m/g, '')), caret }
+  }
+
+  it('shows choices, field and keys at every size, and nothing that is wider', () => {
+    const items = Array.from({ length: 50 }, (_, at) => ({ name: `session ${at} 日本語` }))
+    const decisions = /\[o\]\u00a0once {2}\[s\]\u00a0session {2}\[a\]\u00a0always\s+\[d\]\u00a0deny/
+    const views = [
+      [viewOf(), decisions],
+      [viewOf({}, 'line\n'.repeat(30)), decisions],
+      [viewOf({ picker: { title: 'Sessions', at: 40, items } }), '› session 40'],
+    ] as const
+    for (const [view, shown] of views)
+      for (const [rows, columns] of [
+        [12, 40],
+        [14, 60],
+        [24, 80],
+        [50, 200],
+      ] as const) {
+        const { lines, caret } = read(view, rows, columns)
+        expect(lines).toHaveLength(rows)
+        for (const line of lines) expect(widthOf(line)).toBeLessThanOrEqual(columns)
+        expect(lines.join('\n')).toMatch(shown)
+        expect(caret.row).toBe(rows - 2)
+      }
+  })
+
+  it('says that a command is not whole, and that keys decide in an empty field alone', () => {
+    expect(read(viewOf(), 20, 60).lines.join('\n')).toMatch(/more lines: talaria approve shows all/)
+    expect(read(viewOf({}, 'x'), 20, 60).lines.join('\n')).toContain('while the field is empty')
+    expect(read(viewOf(), 20, 60).lines.join('\n')).not.toContain('while the field is empty')
+  })
+
+  it('keeps the last key of the line in a narrow terminal', () => {
+    const idle = viewOf({ transcript: { state: { entries: [], waiting: [] } } })
+    for (const [columns, keys] of [
+      [80, 'Enter sends · Alt+Enter new line · @ files · Ctrl+R sessions · Ctrl+D leaves'],
+      [60, 'Enter sends · Alt+Enter new line · @ files · Ctrl+D leaves'],
+      [40, 'Enter sends · Ctrl+D leaves'],
+    ] as const)
+      expect(read(idle, 12, columns).lines.at(-1)).toBe(keys)
   })
 })

@@ -21,6 +21,6 @@ process.on('message', async ({ args, env, cwd }) => {
     return 1
   })
   Object.assign(process.stdout, { write: real.stdout }).removeAllListeners('error')
-  Object.assign(process.stderr, { write: real.stderr })
+  Object.assign(process.stderr, { write: real.stderr }).removeAllListeners('error')
   process.send({ code, out: printed.stdout, err: printed.stderr })
 })
