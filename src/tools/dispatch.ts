@@ -7,6 +7,7 @@ import type { ScheduleTimer } from '#agent/core/clock.ts'
 import { errorResult, type ToolMessage } from '#agent/core/message.ts'
 import type { Authority } from '#agent/core/permission/authority.ts'
 import { type RedactionStream, redactJson, type Redactor } from '#agent/core/secrets/redaction.ts'
+import type { PendingRequest } from '#agent/core/pending-request.ts'
 import type { CallContext, Services, Tool, Toolbox, ToolResult } from '#agent/core/tool.ts'
 import { joinMarks, type Marks, noMarks } from '#agent/core/marks.ts'
 import type { Result, ToolCall } from '#agent/core/turn.ts'
@@ -45,6 +46,8 @@ export type DispatchOptions = {
   readonly earlierResults?: readonly ToolMessage[]
   /** Default: the highest ones. */
   readonly resultLimits?: ResultLimits
+  /** Waits for the result of a call in memory. Undefined: it is delivered to the turn. */
+  readonly waitFor?: (call: ToolCall, awaits: PendingRequest) => Promise<ToolMessage | undefined>
   /** The marks of what the calls of a program have read. */
   readonly nestedMarks?: (callId: string) => Marks
   /** Creates the nonce of a result that the model gets in a fence. */
@@ -181,10 +184,10 @@ async function runPermitted(
     limitToolTime(tool.timeoutMs?.(call.input), concurrent),
   )
   await options.failpoint?.('after')
-  if ('later' in outcome) return { of: 'later', callId: call.id, awaits: outcome.later }
-  const message = toMessage(call, outcome, options)
+  const message = 'later' in outcome ? await options.waitFor?.(call, outcome.later) : toMessage(call, outcome, options)
+  if (!message) return { of: 'later', callId: call.id, awaits: (outcome as { later: PendingRequest }).later }
   // By what was read, whatever a hook makes of it.
-  const marks = settleMarks?.(message, joinMarks(...reported, options.nestedMarks?.(call.id)))
+  const marks = settleMarks?.(message, joinMarks(...reported, message.marks, options.nestedMarks?.(call.id)))
   const shown = await transformResult(call, message, options)
   return { of: 'tool', message: marks ? markResult(shown, marks, options) : shown }
 }

@@ -43,6 +43,8 @@ await Promise.all([
   import('#durable/models/call-subscribed.ts'),
   import('#durable/tenant/subscriptions/renew-tokens.ts'),
   import('#durable/session/subagents/deliver-results.ts'),
+  import('#durable/turn/dispatch-nested.ts'),
+  import('#tools/code/run-program.ts'),
   import('#durable/session/subagents/questions.ts'),
   import('#durable/session/self-started/goal-work.ts'),
 ])

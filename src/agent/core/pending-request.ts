@@ -1,5 +1,6 @@
 /** Defines the pending requests of a turn: questions, approvals, tools of the client and outside work that a call waits for. */
 
+import type { Marks } from './marks.ts'
 import type { JsonObject } from './parse-json.ts'
 import type { Risk } from './permission/approval.ts'
 
@@ -101,7 +102,12 @@ export type WorkRequest = {
   readonly kind: 'child' | 'job' | 'process'
   /** The id of the child session, the job or the process. */
   readonly workId: string
+  /** The call ran a program that is over. Its result waits for the subagents that the program had started. */
+  readonly program?: EndedProgram
 }
+
+/** `answer`: the result of its call without the subagents, a JSON object. `marks`: of what it has read. */
+export type EndedProgram = { readonly answer: string; readonly failed: boolean; readonly marks: Marks }
 
 /** Waits for a person. */
 export type PersonRequest = QuestionRequest | ApprovalRequest

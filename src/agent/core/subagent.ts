@@ -1,6 +1,7 @@
 /** Defines subagents: the tasks that an agent delegates, the reports that come back, and the port that tools use. */
 
 import type { Marks } from './marks.ts'
+import type { ToolMessage } from './message.ts'
 import type { Authority, ContributedRights } from './permission/authority.ts'
 import type { Usage } from './usage.ts'
 
@@ -115,6 +116,8 @@ export type Subagents = {
   readonly steer: (id: string, message: string, callId: string) => Promise<SteerOutcome | undefined>
   /** Stops one subagent, or all. Returns how many it stops; undefined when there is no such subagent. */
   readonly stop: (id?: string) => number | undefined
+  /** Resolves with the results of a delegation by a program, or with nothing when the signal aborts. */
+  readonly wait: (delegationId: string, signal: AbortSignal) => Promise<ToolMessage | undefined>
   /** Stores a question and sends it. Its answer comes as a message. Returns the id of the question; a string says why it is refused. */
   readonly ask: (question: SessionQuestion) => Promise<{ readonly questionId: string } | string>
 }

@@ -15,7 +15,7 @@ import type { Documents } from './media/document.ts'
 import type { Media, Vision } from './media/media.ts'
 import type { ImagePart, Message, MessageSource, TextPart, ToolMessage } from './message.ts'
 import type { JobScheduler } from './job-scheduler.ts'
-import type { Continuation, PendingRequest } from './pending-request.ts'
+import type { Continuation, EndedProgram, PendingRequest } from './pending-request.ts'
 import type { Program, ProgramEnd } from './program.ts'
 import type { Skills } from './skills/skill.ts'
 import type { Processes } from './process.ts'
@@ -286,6 +286,8 @@ export type Programs = {
   readonly touches: (tool: Tool, input: unknown) => ReturnType<Tool['touches']>
   /** Dispatches a call like one of the model, but refuses it when it needs a person. */
   readonly dispatch: (call: NestedRequest) => Promise<ToolMessage>
+  /** What the call of a program that is over waits for: the subagents whose results the program does not have. */
+  readonly leftWaiting: (parent: string, end: Pick<EndedProgram, 'answer' | 'failed'>) => PendingRequest | undefined
   /** The object `state` as JSON, which the programs of a turn share. It lasts as long as the turn. */
   readonly state: { readonly read: () => string | undefined; readonly keep: (json: string) => void }
 }
@@ -297,4 +299,6 @@ export type NestedRequest = {
   readonly tool: Tool
   readonly input: unknown
   readonly signal: AbortSignal
+  /** Called when nothing is left of the call but to wait for others. */
+  readonly onWait: () => void
 }

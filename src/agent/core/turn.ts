@@ -24,6 +24,8 @@ export type NestedCall = {
   /** The input with long texts truncated and secrets masked. */
   readonly input: unknown
   readonly since: number
+  /** The delegation whose results it waits for, or has handed to the program. */
+  readonly delegation?: string
   readonly ended?: { readonly failed: boolean; readonly preview: string }
 }
 

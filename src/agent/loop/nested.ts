@@ -18,6 +18,10 @@ const changeNested = (
 export const beginNested = (turn: Turn, parent: string, call: NestedCall): Commit =>
   changeNested(turn, parent, (nested) => [...nested, call])
 
+/** Notes that a nested call waits for subagents. */
+export const awaitDelegation = (turn: Turn, parent: string, id: string, delegation: string): Commit =>
+  changeNested(turn, parent, (nested) => nested.map((call) => (call.id === id ? { ...call, delegation } : call)))
+
 /** Ends a nested call. It counts for the limits of the turn like a call of the model. */
 export function endNested(
   turn: Turn,
@@ -28,6 +32,10 @@ export function endNested(
   const counted = { ...turn, ran: { ...turn.ran, [name]: (turn.ran[name] ?? 0) + 1 } }
   return changeNested(counted, parent, (nested) => nested.map((call) => (call.id === id ? { ...call, ended } : call)))
 }
+
+/** The last delegation of a program. `isOpen`: the program does not have its results. */
+export const delegationIn = (call: ToolCall | undefined, { isOpen = false } = {}): string | undefined =>
+  nestedIn(call).findLast(({ delegation, ended }) => delegation !== undefined && !(isOpen && ended))?.delegation
 
 const nestedIn = (call: ToolCall | undefined) => (call?.state === 'running' ? (call.nested ?? []) : [])
 
@@ -75,8 +83,8 @@ const maxInputChars = 400
 export function describeNested(call: ToolCall): string {
   const nested = nestedIn(call)
   if (!nested.length) return ''
-  const lines = nested.map(({ name, input, ended }) => {
-    const outcome = ended ? (ended.failed ? 'failed' : 'ended') : 'unknown'
+  const lines = nested.map(({ name, input, ended, delegation }) => {
+    const outcome = delegation !== undefined ? 'see subagents' : ended ? (ended.failed ? 'failed' : 'ended') : 'unknown'
     return `${name} ${JSON.stringify(input).slice(0, maxInputChars)} (${outcome})`
   })
   return ` The program had begun these calls: ${lines.join('; ')}.`

@@ -3,6 +3,7 @@
  * happened: this file alone decides what follows from that.
  */
 
+import { noMarks } from '#agent/core/marks.ts'
 import { errorResult } from '#agent/core/message.ts'
 import type { View } from '#agent/core/ports.ts'
 import {
@@ -15,7 +16,7 @@ import {
   type Turn,
   fieldsOf,
 } from '#agent/core/turn.ts'
-import { describeNested } from './nested.ts'
+import { delegationIn, describeNested } from './nested.ts'
 import { endSegment } from './segment.ts'
 import { settle } from './settle.ts'
 import { closeBatch } from './settle-calls.ts'
@@ -62,6 +63,16 @@ function resumeCall(call: ToolCall, crashes: number): ToolCall {
   const { effect, granted } = call
   const fields = fieldsOf(call)
   const text = effect === 'once' ? lostRead : lostCall
+  const workId = delegationIn(call)
+  // The subagents of a lost program go on: nothing of their work is lost with it.
+  if (workId !== undefined) {
+    const answer = JSON.stringify({ error: text + describeNested(call) })
+    return {
+      ...fields,
+      state: 'away',
+      awaits: { kind: 'child', workId, program: { answer, failed: true, marks: noMarks } },
+    }
+  }
   return effect === 'effect' || effect === 'once' || crashes >= 3
     ? { ...fields, state: 'settled', result: errorResult(call, text + describeNested(call)) }
     : { ...fields, ...(granted !== undefined && { granted }), state: 'planned' }

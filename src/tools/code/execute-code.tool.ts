@@ -2,19 +2,10 @@
 
 import * as z from 'zod'
 import type { Assessment } from '#agent/core/permission/approval.ts'
-import type { ProgramEnd } from '#agent/core/program.ts'
-import type { CallContext, Services, Toolbox, ToolResult } from '#agent/core/tool.ts'
+import type { Toolbox } from '#agent/core/tool.ts'
 import { defineTool } from '../define-tool.ts'
-import { failWith } from '../tool-result.ts'
 import { failOnBackendError } from '../fail-on-backend-error.ts'
-import { keepOutput } from '../kept-output.ts'
-import {
-  createProgramCalls,
-  describeFunction,
-  listCallableTools,
-  maxProgramCalls,
-  renderDeclarations,
-} from './program-calls.ts'
+import { maxProgramCalls, renderDeclarations } from './callable-tools.ts'
 
 const programTimeoutMs = 300_000
 /** For waiting until an isolate is free, compiling, and starting a host for Python. */
@@ -24,9 +15,6 @@ const input = z.object({
   code: z.string().min(1),
   language: z.enum(['javascript', 'typescript', 'python']).optional(),
 })
-type Input = z.infer<typeof input>
-type CodeContext = CallContext & Pick<Services, 'programs' | 'backend'>
-
 const definition = defineTool({
   name: 'execute_code',
   toolset: 'code_execution',
@@ -39,7 +27,8 @@ const definition = defineTool({
   assess: ({ code, language }) => (language === 'python' ? assessPython(code) : allowProgram(code)),
   touches: () => 'alone',
   timeoutMs: () => programTimeoutMs + marginMs,
-  run: (request, context) => failOnBackendError(() => runProgram(request, context)),
+  run: (request, context) =>
+    failOnBackendError(async () => (await import('./run-program.ts')).runProgram(request, programTimeoutMs, context)),
 })
 
 const describeWith = (toolbox: Toolbox): string =>
@@ -53,46 +42,3 @@ const assessPython = (code: string): Assessment => ({
   reasons: ['it runs a Python program on the host of the session'],
   subjects: [code],
 })
-
-async function runProgram({ code, language }: Input, context: CodeContext): Promise<ToolResult> {
-  const { programs, clock, callId, signal } = context
-  const startedAt = clock.now()
-  const options = { source: code, timeoutMs: programTimeoutMs, signal, onOutput: context.reportProgress }
-  // Calls that still run when the program ends are stopped.
-  const programEnd = new AbortController()
-  const calls = createProgramCalls({ parent: callId, programs, signal: AbortSignal.any([signal, programEnd.signal]) })
-  const tools = listCallableTools(programs.toolbox()).map(describeFunction)
-  const state = programs.state.read()
-  const program = { ...options, tools, call: calls.call, state, ...(language && { language }) }
-  const result = await programs.run(program).finally(() => {
-    programEnd.abort()
-    return calls.waitForAll()
-  })
-  if (result.state !== undefined) programs.state.keep(result.state)
-  return renderAnswer({ end: addPythonHint(result, code), callCount: calls.count(), startedAt }, context)
-}
-
-const pythonSyntax = /^(?:def \w+\(.*:|from [\w.]+ import |import \w+$|[^\S\n]*print\(.*\)$|(?:for|if|with) .*:$)/m
-
-/** Explains the syntax error of a Python program. */
-function addPythonHint(result: ProgramEnd, code: string): ProgramEnd {
-  const isMeant = result.error?.startsWith('SyntaxError') && pythonSyntax.test(code)
-  return isMeant ? { ...result, error: `${result.error}. Programs are JavaScript or TypeScript.` } : result
-}
-
-type Finished = { readonly end: ProgramEnd; readonly callCount: number; readonly startedAt: number }
-
-async function renderAnswer({ end, callCount, startedAt }: Finished, context: CodeContext): Promise<ToolResult> {
-  const { status, output, omitted, error } = end
-  const { backend, callId, clock } = context
-  const durationMs = clock.now() - startedAt
-  const answer = {
-    status,
-    ...(await keepOutput(output.trimEnd(), { backend, callId, name: 'program', omitted })),
-    tool_calls_made: callCount,
-    duration_seconds: Math.round(durationMs / 10) / 100,
-    ...(error !== undefined && { error }),
-  }
-  if (status !== 'success') return failWith(answer)
-  return { content: [{ type: 'text', text: JSON.stringify(answer) }], failed: false }
-}

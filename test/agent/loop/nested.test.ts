@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { announce } from '#agent/loop/announce.ts'
-import { beginNested, describeNested, endNested } from '#agent/loop/nested.ts'
+import { awaitDelegation, beginNested, delegationIn, describeNested, endNested } from '#agent/loop/nested.ts'
+import { resume } from '#agent/loop/resume.ts'
 import { defaultLimits, type View } from '#agent/core/ports.ts'
 import { explainNestedCallLimit } from '#agent/policy/tool-loop-guard.ts'
 import { newTurn, type NestedCall, type ToolCall, type Turn } from '#agent/core/turn.ts'
@@ -52,6 +53,19 @@ describe('tool calls of a running program', () => {
       ' The program had begun these calls: read_file {"path":"c1.1"} (ended); terminal {"path":"c1.2"} (unknown).',
     )
     expect(describeNested(program)).toBe('')
+  })
+
+  it('wait for subagents, also when their program is lost', () => {
+    const waiting = awaitDelegation(beginNested(turn, 'c1', child('c1.1', 'delegate_task')).turn, 'c1', 'c1.1', 'dlg_1')
+    const callIn = ({ stage }: Turn) => (stage.at === 'tools' ? stage.calls[0] : undefined)
+    const ended = endNested(waiting.turn, 'c1', end('c1.1', 'delegate_task')).turn
+    expect(delegationIn(callIn(waiting.turn), { isOpen: true })).toBe('dlg_1')
+    expect(delegationIn(callIn(ended), { isOpen: true })).toBeUndefined()
+    for (const lost of [waiting.turn, ended]) {
+      const call = callIn(resume(lost, { now: 9, inbox: [] } as unknown as View).turn)
+      expect(call).toMatchObject({ state: 'away', awaits: { kind: 'child', workId: 'dlg_1' } })
+      expect(JSON.stringify(call)).toContain('(see subagents)')
+    }
   })
 
   it('count for the call limits of the turn, including running ones', () => {

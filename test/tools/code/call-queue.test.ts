@@ -59,6 +59,12 @@ describe('calls of a program', () => {
     expect(begun.at(-1)).toBe('a3')
   })
 
+  it('let later calls start when nothing is left but to wait', async () => {
+    const lane = createCallQueue()
+    const first = lane('alone', (release) => (release(), Promise.withResolvers<string>().promise))
+    expect(await Promise.race([first, lane('alone', async () => 'next')])).toBe('next')
+  })
+
   it('free the queue when they fail', async () => {
     const lane = createCallQueue()
     await expect(lane('alone', async () => Promise.reject(new Error('broken')))).rejects.toThrow('broken')

@@ -2,7 +2,8 @@ import { describe, expect, it } from 'vitest'
 import type { ToolMessage } from '#agent/core/message.ts'
 import type { Program, ProgramAnswer, ProgramEnd } from '#agent/core/program.ts'
 import type { NestedRequest, Programs, Tool } from '#agent/core/tool.ts'
-import { listCallableTools, toProgramAnswer, renderDeclarations } from '#tools/code/program-calls.ts'
+import { listCallableTools, renderDeclarations } from '#tools/code/callable-tools.ts'
+import { toProgramAnswer } from '#tools/code/program-calls.ts'
 import executeCode from '#tools/code/execute-code.tool.ts'
 import { tools } from '#tools/index.ts'
 import { call } from '../support/call.ts'
@@ -25,6 +26,7 @@ function setUp(act: (program: Program) => Promise<ProgramEnd>, answer: (request:
     toolbox: () => toolbox,
     touches: () => 'nothing',
     state: { read: () => undefined, keep: () => undefined },
+    leftWaiting: () => undefined,
     dispatch: async (request) => {
       asked.push(request)
       return answer(request)
@@ -61,8 +63,7 @@ describe('execute_code', () => {
       'web_extract',
     ])
     expect(names).toEqual(expect.arrayContaining(['memory', 'session_search', 'browser_navigate']))
-    for (const waits of ['clarify', 'delegate_task', 'execute_code', 'cronjob', 'process'])
-      expect(names).not.toContain(waits)
+    for (const waits of ['clarify', 'execute_code', 'cronjob', 'process']) expect(names).not.toContain(waits)
     expect(given?.tools[1]?.parameters.slice(0, 2)).toEqual(['path', 'content'])
   })
 
@@ -120,6 +121,7 @@ describe('execute_code', () => {
       toolbox: () => toolbox,
       touches: () => 'nothing',
       state: { read: () => undefined, keep: () => undefined },
+      leftWaiting: () => undefined,
       dispatch: async (request) => {
         signal = request.signal
         await new Promise((stopped) => request.signal.addEventListener('abort', stopped))

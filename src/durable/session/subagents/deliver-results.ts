@@ -18,11 +18,13 @@ import { loadSchemaValidator } from '#backends/modules.ts'
 import type { ForeignChange } from '#durable/storage/session-metadata.ts'
 import { clock } from '#durable/platform/clock.ts'
 import { failpoint } from '#durable/platform/failpoint.ts'
+import { narrowByContributors } from '#agent/loop/turn-changes.ts'
+import type { EndedProgram } from '#agent/core/pending-request.ts'
 import { deliverResult } from '#durable/turn/pending-requests.ts'
 import { turnScope } from '#durable/turn/tools/turn-scope.ts'
 import { type ChildRow, type ChildRows, isSubagent } from './child-rows.ts'
 import type { DeliverMessage } from './parent-session.ts'
-import { getPlace } from './place-of-call.ts'
+import { getPlace, type PlaceOfCall, programOf } from './place-of-call.ts'
 import { inNameOf } from './start-child.ts'
 import type { Session } from '../session.ts'
 import type { SessionStub } from '#durable/platform/addresses.ts'
@@ -38,6 +40,8 @@ type Delivering = {
   readonly rows: ChildRows
   readonly deliver: DeliverMessage
   readonly stubOf: (id: string) => SessionStub
+  /** Hands results to the program that waits for them. Undefined: none waits. */
+  readonly waiting: (delegation: string) => ((message: ToolMessage) => void) | undefined
 }
 
 type EndedRow = ChildRow & { readonly state: Extract<ChildRow['state'], { at: 'ended' }> }
@@ -63,40 +67,115 @@ async function deliverOne(delivering: Delivering, ended: readonly EndedRow[]): P
   if (!first) return undefined
   if (first.callId === undefined) return deliverInBackground(delivering, ended)
   const place = getPlace(session, first)
-  // The call is about to wait: the end of the driver comes here again.
-  if (place === 'starting') return clock.now() + startingRetryMs
-  if (place === 'away') return deliverToCall(delivering, ended, first.callId)
-  markDelivered(delivering.rows, ended)
-  return undefined
+  switch (place.at) {
+    // The call is about to wait: the end of the driver comes here again.
+    case 'starting':
+      return clock.now() + startingRetryMs
+    case 'away':
+      return deliverToCall(delivering, ended, place)
+    case 'program':
+      return deliverToProgram(delivering, ended)
+    case 'gone':
+      markDelivered(delivering.rows, ended)
+      return undefined
+  }
 }
 
+/**
+ * The rows stay undelivered until the call of the program is over: if the program is lost, its call gets the results. The
+ * end of the driver comes here again.
+ */
+async function deliverToProgram(delivering: Delivering, ended: readonly EndedRow[]): Promise<undefined> {
+  const { session } = delivering
+  const [first] = ended
+  if (!first || !delivering.waiting(first.delegation)) return
+  const results = await renderAll(delivering, ended, maxCharsForPrograms)
+  const [bounded] = await session.toolRuntime.receiveResults(
+    [createResult(first.callId ?? '', 'delegate_task', results, ended)],
+    turnScope(session),
+  )
+  await failpoint('before-subagent-results')
+  const hand = delivering.waiting(first.delegation)
+  if (!bounded || !hand || getPlace(session, first).at !== 'program') return
+  const { store } = session
+  store.save({ turn: narrowByContributors(store.turn(), listContributors(ended)) })
+  store.write()
+  hand(bounded)
+}
+
+const createResult = (
+  callId: string,
+  name: string,
+  value: object,
+  ended: readonly EndedRow[],
+): ToolMessage & { readonly marks: Marks } => ({
+  role: 'tool',
+  callId,
+  name,
+  content: [{ type: 'text', text: JSON.stringify(value) }],
+  failed: false,
+  marks: marksOfReports(ended),
+})
+
 const retryAfterMs = 5_000
+const othersRetryMs = 30_000
+/** A program reads results that the context of the model has no room for. */
+const maxCharsForPrograms = maxCharsOfSummary(Infinity, 1)
 const startingRetryMs = 1_000
 
 async function deliverToCall(
-  { session, rows, stubOf }: Delivering,
-  ended: readonly EndedRow[],
-  callId: string,
+  delivering: Delivering,
+  own: readonly EndedRow[],
+  { callId, program }: Extract<PlaceOfCall, { at: 'away' }>,
 ): Promise<number | undefined> {
-  const results = await renderAll({ session, rows, stubOf }, ended)
-  const message: ToolMessage = {
-    role: 'tool',
-    callId,
-    name: 'delegate_task',
-    content: [{ type: 'text', text: JSON.stringify(results) }],
-    failed: false,
-    marks: marksOfReports(ended),
-  }
+  const { session, rows } = delivering
+  const ended = program ? listOfProgram(session, rows, callId) : own
+  // The end of the last one comes here before.
+  if (!ended) return clock.now() + othersRetryMs
+  const message = program
+    ? await renderProgram(delivering, ended, { callId, program })
+    : createResult(callId, 'delegate_task', await renderAll(delivering, ended), ended)
   const [bounded] = await session.toolRuntime.receiveResults([message], turnScope(session))
   const admission = await session.billing.admitAgain(session.store.turn().id)
   if (!admission.ok) return clock.now() + admission.retryAfter * 1_000
   await failpoint('before-subagent-results')
   const [first] = ended
   // Nothing is awaited from here on: the result and the marks are one write.
-  if (!bounded || !first || getPlace(session, first) !== 'away') return clock.now() + retryAfterMs
+  if (!bounded || !first || getPlace(session, first).at !== 'away') return clock.now() + retryAfterMs
   markDelivered(rows, ended)
   deliverResult(session, bounded, { contributors: listContributors(ended) })
   return undefined
+}
+
+/** All subagents of a program that is over. Undefined: some have not ended. */
+function listOfProgram(session: Session, rows: ChildRows, callId: string): readonly EndedRow[] | undefined {
+  const all = rows
+    .all()
+    .filter((row) => row.callId !== undefined && programOf(row.callId) === callId && !row.isDelivered)
+  const awaited = all.filter((row) => getPlace(session, row).at === 'away')
+  const ended = awaited.filter(isEnded)
+  return ended.length === awaited.length ? ended : undefined
+}
+
+/** What the program itself had to say, and what its subagents have reported. */
+async function renderProgram(
+  merging: Merging,
+  ended: readonly EndedRow[],
+  { callId, program }: { readonly callId: string; readonly program: EndedProgram },
+): Promise<ToolMessage> {
+  const subagents: object[] = []
+  const maxChars = maxCharsInContext(merging.session, ended.length)
+  for (const delegation of new Set(ended.map((row) => row.delegation)))
+    subagents.push(
+      await renderAll(
+        merging,
+        ended.filter((row) => row.delegation === delegation),
+        maxChars,
+      ),
+    )
+  const { answer, failed, marks } = program
+  const message = createResult(callId, 'execute_code', { ...(JSON.parse(answer) as object), subagents }, ended)
+  return { ...message, failed, marks: joinMarks(message.marks, marks) }
 }
 
 async function deliverInBackground(delivering: Delivering, ended: readonly EndedRow[]): Promise<number | undefined> {
@@ -156,11 +235,11 @@ function shorten({ task, state, ...row }: EndedRow): ChildRow {
 }
 
 /** Copies the files of the subagents in the order of the tasks, and renders their reports. */
-async function renderAll({ session, rows, stubOf }: Omit<Delivering, 'deliver'>, ended: readonly EndedRow[]) {
-  const { contextWindow, contextTokens } = session.store.current()
-    ? session.driver.view()
-    : { contextWindow: 0, contextTokens: 0 }
-  const maxChars = maxCharsOfSummary(contextWindow - contextTokens, ended.length)
+async function renderAll(
+  { session, rows, stubOf }: Merging,
+  ended: readonly EndedRow[],
+  maxChars = maxCharsInContext(session, ended.length),
+) {
   const tasks: EndedTask[] = []
   for (const { id } of ended.toSorted((a, b) => a.index - b.index)) {
     const merged = await mergeFiles({ session, rows, stubOf }, id)
@@ -169,6 +248,11 @@ async function renderAll({ session, rows, stubOf }: Omit<Delivering, 'deliver'>,
   const started = Math.min(...ended.map(({ createdAt }) => createdAt))
   const over = Math.max(...ended.map(({ state }) => state.endedAt))
   return renderResults(tasks, over - started, ended[0]?.note)
+}
+
+function maxCharsInContext({ store, driver }: Session, subagents: number): number {
+  const { contextWindow, contextTokens } = store.current() ? driver.view() : { contextWindow: 0, contextTokens: 0 }
+  return maxCharsOfSummary(contextWindow - contextTokens, subagents)
 }
 
 async function renderTask({ toolRuntime }: Session, row: EndedRow, maxChars: number): Promise<EndedTask> {

@@ -7,7 +7,7 @@ import { turnAuthority } from '#durable/turn/turn-authority.ts'
 import { combineAuthorities } from '#agent/core/permission/contribution.ts'
 import { log } from '#agent/core/log.ts'
 import { hash53 } from '#agent/core/hash53.ts'
-import { textIn } from '#agent/core/message.ts'
+import { textIn, type ToolMessage } from '#agent/core/message.ts'
 import { newTurn } from '#agent/core/turn.ts'
 import { withMarks } from '#agent/core/permission/authority.ts'
 import { sessionMarks } from '#durable/turn/turn-marks.ts'
@@ -34,7 +34,7 @@ import { isOwnReset } from '#durable/platform/object-reset.ts'
 import { turnScope } from '#durable/turn/tools/turn-scope.ts'
 import { activityOf, type ChildRow, ChildRows, isRunning, isSubagent, type RunningRow } from './child-rows.ts'
 import { delegationOf } from './delegation-id.ts'
-import { isAwaited } from './place-of-call.ts'
+import { getPlace, isAwaited, programOf } from './place-of-call.ts'
 import { endedReport } from './ended-report.ts'
 import { endChild, lostReport } from './end-child.ts'
 import type { ChildStart, ChildStatus, DeliverMessage, SubagentStart } from './parent-session.ts'
@@ -71,6 +71,8 @@ export class SessionSubagents implements Subagents {
   #isTendingAgain = false
   /** Whether this instance of the object has asked once: reports may have been lost before it. */
   #hasAsked = false
+  /** The programs that wait, by delegation; undefined once they have their results. Lost with the object. */
+  readonly #programs = new Map<string, ((message: ToolMessage) => void) | undefined>()
   /** Results cannot be delivered before. */
   #deliverAfter = 0
 
@@ -182,6 +184,19 @@ export class SessionSubagents implements Subagents {
     return stopped.length
   }
 
+  wait(delegationId: string, signal: AbortSignal): Promise<ToolMessage | undefined> {
+    const { promise, resolve } = Promise.withResolvers<ToolMessage | undefined>()
+    const end = (message?: ToolMessage): void => {
+      this.#programs.set(delegationId, undefined)
+      resolve(message)
+    }
+    this.#programs.set(delegationId, end)
+    signal.addEventListener('abort', () => end(), { once: true })
+    if (signal.aborted) end()
+    this.#options.session.runInBackground(this.tend())
+    return promise
+  }
+
   async ask(question: SessionQuestion): Promise<{ readonly questionId: string } | string> {
     const { session } = this.#options
     const asked = (await import('./questions.ts')).createQuestion(session, this.rows, question)
@@ -211,7 +226,8 @@ export class SessionSubagents implements Subagents {
     return times.length ? Math.max(now, Math.min(...times)) : undefined
   }
 
-  #wakeOf({ state, stop }: ChildRow): number | undefined {
+  #wakeOf(row: ChildRow): number | undefined {
+    const { state, stop } = row
     switch (state.at) {
       case 'queued':
         return state.retryAt ?? (this.#hasFreePlace() ? clock.now() : undefined)
@@ -219,8 +235,13 @@ export class SessionSubagents implements Subagents {
         if (!this.#hasAsked) return clock.now()
         return state.seenAt + (stop !== undefined || !state.isStarted ? retryMs : pollIntervalMs)
       case 'ended':
-        return this.#deliverAfter
+        return this.#isHeldByProgram(row) ? undefined : this.#deliverAfter
     }
+  }
+
+  /** The program has the results, or has not asked yet. The end of its call comes to them. */
+  #isHeldByProgram(row: ChildRow): boolean {
+    return !this.#programs.get(row.delegation) && getPlace(this.#options.session, row).at === 'program'
   }
 
   /** Starts, asks, stops and ends what is due, and delivers results. Runs once at a time, and never rejects. */
@@ -316,8 +337,10 @@ export class SessionSubagents implements Subagents {
     this.#hasAsked = true
     await startQueued({ ...this.#options, rows: this.rows, stubOf: this.#stubOf, end: this.#end })
     const { deliverResults } = await import('./deliver-results.ts')
-    const retryAt = await deliverResults({ ...this.#options, rows: this.rows, stubOf: this.#stubOf })
+    const waiting = (delegation: string) => this.#programs.get(delegation)
+    const retryAt = await deliverResults({ ...this.#options, rows: this.rows, stubOf: this.#stubOf, waiting })
     this.#deliverAfter = retryAt ?? 0
+    if (!this.#hasUndelivered()) this.#programs.clear()
   }
 
   /** The call of an ended or stopped turn takes no results any more: nobody would read what its subagents do. */
@@ -375,11 +398,14 @@ export class SessionSubagents implements Subagents {
     this.#end(row, lostReport(row, 'stalled', why))
   }
 
-  #publishProgress({ callId, index, state }: RunningRow, activity: string): void {
-    const { store } = this.#options.session
+  #publishProgress(row: RunningRow, activity: string): void {
+    const { callId, index, state } = row
+    const { session } = this.#options
+    const { store } = session
     if (callId === undefined || !store.hasOpenTurn || state.watched.progress.activity === activity) return
     const delta = `[${index}] ${activity}\n`
-    store.publishProgress({ type: 'tool.progress', call_id: callId, tool: 'delegate_task', delta })
+    const parent = getPlace(session, row).at === 'program' && { parent_call_id: programOf(callId) }
+    store.publishProgress({ type: 'tool.progress', call_id: callId, tool: 'delegate_task', delta, ...parent })
   }
 
   readonly #end = (row: ChildRow, report: SubagentReport): void => {

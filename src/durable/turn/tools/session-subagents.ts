@@ -8,5 +8,6 @@ export const createSessionSubagents = (subagents: () => Subagents): Subagents =>
   list: () => subagents().list(),
   steer: (id, message, callId) => subagents().steer(id, message, callId),
   stop: (id) => subagents().stop(id),
+  wait: (delegationId, signal) => subagents().wait(delegationId, signal),
   ask: (question) => subagents().ask(question),
 })
