@@ -44,6 +44,7 @@ await Promise.all([
   import('#durable/tenant/subscriptions/renew-tokens.ts'),
   import('#durable/session/subagents/deliver-results.ts'),
   import('#durable/session/subagents/questions.ts'),
+  import('#durable/channels/progress-display.ts'),
   import('#durable/session/self-started/goal-work.ts'),
 ])
 
