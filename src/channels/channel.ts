@@ -259,6 +259,8 @@ export type ChannelCapabilities = {
     /** Bytes of UTF-8. */
     readonly maxDataBytes: number
   }
+  /** A question takes the place of the progress of its run, which then goes on in the same message. */
+  readonly hasCards?: true
   readonly threads?: true
   /** An answer in a group begins a thread below the message that it answers. Replies there are meant for the agent. */
   readonly answersInThreads?: true

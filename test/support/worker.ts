@@ -46,6 +46,7 @@ await Promise.all([
   import('#durable/turn/dispatch-nested.ts'),
   import('#tools/code/run-program.ts'),
   import('#durable/session/subagents/questions.ts'),
+  import('#durable/channels/progress-display.ts'),
   import('#durable/session/self-started/goal-work.ts'),
 ])
 

@@ -47,6 +47,7 @@ export const slack: Channel = {
     // Slack shows a status for two minutes.
     typing: { durationMs: 60_000 },
     buttons: { maxRows: 20, maxPerRow: 5, maxLabelChars: 75, maxDataBytes: 2_000 },
+    hasCards: true,
     threads: true,
     answersInThreads: true,
     files: { maxBytes: 50_000_000 },

@@ -10,7 +10,8 @@ type ProgressLine = {
   readonly printed: string
   readonly state: LineState
 }
-type LineState = 'running' | 'done' | 'failed'
+/** `note`: no call, but what was decided about one. */
+type LineState = 'running' | 'done' | 'failed' | 'note'
 
 /** The calls of a turn so far, oldest first. `hidden`: earlier ones that are not shown any more. */
 export type ProgressLines = { readonly lines: readonly ProgressLine[]; readonly hidden: number }
@@ -46,11 +47,18 @@ export function addCall(progress: ProgressLines, event: CallEvent): ProgressLine
   }
 }
 
-function started(
-  { lines, hidden }: ProgressLines,
-  { call_id: id, tool, input }: Extract<CallEvent, { type: 'tool.started' }>,
-) {
-  const line: ProgressLine = { id, tool, input: describeInput(input), printed: '', state: 'running' }
+/** A call that was allowed begins a second time. */
+function started(progress: ProgressLines, event: Extract<CallEvent, { type: 'tool.started' }>) {
+  const { call_id: id, tool } = event
+  if (progress.lines.some((line) => line.id === id && line.state === 'running')) return progress
+  return append(progress, { id, tool, input: describeInput(event.input), printed: '', state: 'running' })
+}
+
+/** Adds a line about a decision. */
+export const addNote = (progress: ProgressLines, text: string): ProgressLines =>
+  append(progress, { id: '', tool: text, input: '', printed: '', state: 'note' })
+
+function append({ lines, hidden }: ProgressLines, line: ProgressLine): ProgressLines {
   const all = [...lines, line]
   return { lines: all.slice(-maxLines), hidden: hidden + Math.max(0, all.length - maxLines) }
 }
@@ -74,18 +82,19 @@ function describeInput(input: unknown): string {
 const cut = (text: string, max: number): string =>
   text.length > max ? `${text.slice(0, max - 1).replace(/[\uD800-\uDBFF]$/, '')}…` : text
 
-const marks: Readonly<Record<LineState, string>> = { running: '▸', done: '✓', failed: '✗' }
+const marks: Readonly<Record<LineState, string>> = { running: '▸ ', done: '✓ ', failed: '✗ ', note: '' }
 
 /** Empty while there is nothing to show. */
 export function renderProgress({ lines, hidden }: ProgressLines, mode: ProgressMode): string {
   if (mode === 'off' || !lines.length) return ''
-  if (mode === 'new') return [...new Set(lines.map(({ tool }) => tool))].map((tool) => `▸ ${tool}`).join('\n')
+  if (mode === 'new')
+    return [...new Set(lines.map(({ tool, state }) => (state === 'note' ? tool : `▸ ${tool}`)))].join('\n')
   const shown = lines.flatMap((line) => renderLine(line, mode === 'verbose'))
   return [...(hidden ? [`… ${hidden} earlier`] : []), ...shown].join('\n')
 }
 
 function renderLine({ tool, input, printed, state }: ProgressLine, isVerbose: boolean): readonly string[] {
-  const head = `${marks[state]} ${tool}${input ? `: ${input}` : ''}`
+  const head = `${marks[state]}${tool}${input ? `: ${input}` : ''}`
   if (!isVerbose) return [head]
   const last = maskSecrets(printed)
     .split('\n')

@@ -16,6 +16,7 @@ import { maskPendingRequest, renderPendingRequest, renderPicks } from './pending
 import { loadConnection, type LoadedConnection } from '#durable/tenant/channels/connection.ts'
 import { Presence } from './presence.ts'
 import { Outbox, type OutboxRow } from './outbox.ts'
+import type { ProgressCard } from './progress-display.ts'
 import { RowSender } from './row-sender.ts'
 import { personRequests } from '#durable/turn/pending-requests.ts'
 import { clock } from '#durable/platform/clock.ts'
@@ -37,6 +38,13 @@ const noText = { text: '', spans: [] } as const
 const maxEditWaitMs = 5_000
 /** User messages that only steer a turn. */
 const steering: ReadonlySet<MessageSource> = new Set(['nudge', 'notice', 'summary'])
+
+/** A question stands below the progress, in its message, where that is a card. */
+const placeQuestion = (text: string, asks: NonNullable<OutboxRow['asks']>, card: ProgressCard | undefined) => ({
+  source: { text: [card?.text, text].filter(Boolean).join('\n\n'), format: 'plain' as const },
+  asks: card ? { ...asks, card: card.text } : asks,
+  ...(card?.row !== undefined && { edits: card.row }),
+})
 
 /** The end of a run that only adds a delivered message to the conversation. Its events are published together. */
 const needsNoAnswer = (event: SessionEvent) => event.type === 'run.completed' && event.exit_reason === 'delivered'
@@ -196,6 +204,10 @@ export class ChatOutbox {
         return this.#addPendingRequest(event.approval_id, event.run_id)
       case 'question.request':
         return this.#addPendingRequest(event.question_id, event.run_id)
+      case 'approval.responded':
+        return this.#returnCard(event.approval_id, event.run_id, event.decision === 'allow' ? 'allowed' : 'denied')
+      case 'question.answered':
+        return this.#returnCard(event.question_id, event.run_id, 'answered')
       case 'run.completed':
         this.#addReply(event.run_id, event.output)
         return this.#addSpeech(event.run_id, event.output)
@@ -279,8 +291,8 @@ export class ChatOutbox {
   }
 
   #addPendingRequest(id: string, run: string): void {
-    this.#presence.endMessages()
     const pending = personRequests(this.#session).find((one) => one.id === id)
+    const card = this.#presence.takeCard(run)
     if (!pending) return
     const shown = this.#chat?.isGroup ? maskPendingRequest(pending) : pending
     const { text, buttons, choices } = renderPendingRequest(shown, {
@@ -288,18 +300,27 @@ export class ChatOutbox {
       prefix: commandPrefixOf(this.#chat?.platform ?? ''),
     })
     const [person, replyHandle] = [this.#asker()?.person, this.#handle()]
-    const request = id.slice(this.#session.sessionId.length + 1)
+    const asks = { request: this.#requestOf(id), choices, ...(person !== undefined && { person }) }
     this.outbox.add({
       run,
       kind: 'ask',
       deliveryState: policy.createDelivery(clock.now()),
       chunk: { ...noText, buttons },
-      source: { text, format: 'plain' },
-      asks: { request, choices, ...(person !== undefined && { person }) },
+      ...placeQuestion(text, asks, card),
       ...(replyHandle && { replyHandle }),
     })
     this.#startSending()
   }
+
+  /** Takes a question out of the message of the progress, however it was decided. */
+  #returnCard(id: string, run: string, decision: string): void {
+    const request = this.#requestOf(id)
+    const asked = this.outbox.listByRun(run).find(({ asks }) => asks?.request === request)
+    const card = asked?.asks?.card
+    if (asked && card !== undefined) this.#presence.returnCard(run, asked.id, card, decision)
+  }
+
+  #requestOf = (id: string): string => id.slice(this.#session.sessionId.length + 1)
 
   /** The person who began the open or last turn. */
   #asker(): ChatAuthor | undefined {

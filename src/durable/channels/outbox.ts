@@ -37,7 +37,13 @@ export type OutboxRow = {
    * The pending request (its id without the session's prefix), and the person who may answer besides admins. An empty
    * request: the choices are commands, for this person alone.
    */
-  readonly asks?: { readonly request: string; readonly person?: string; readonly choices: readonly string[] }
+  readonly asks?: {
+    readonly request: string
+    readonly person?: string
+    readonly choices: readonly string[]
+    /** The progress above the question, where the question stands in the message of the progress. */
+    readonly card?: string
+  }
 }
 
 export type RowSource = {

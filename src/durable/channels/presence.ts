@@ -7,18 +7,13 @@
 import { log } from '#agent/core/log.ts'
 import type { ChatOrigin, ReplyHandle, SendOutcome } from '#agent/core/delivery.ts'
 import type { ProgressMode } from '#channels/settings.ts'
-import {
-  addCall,
-  type CallEvent,
-  noProgress,
-  type ProgressLines,
-  renderProgress,
-} from '#channels/text/progress-lines.ts'
+import type { CallEvent } from '#channels/text/progress-lines.ts'
 import type { SessionEvent } from '#agent/core/event.ts'
 import { createDelivery } from '#agent/policy/delivery-attempt.ts'
 import type { LoadedConnection } from '#durable/tenant/channels/connection.ts'
 import { firstChunk, Preview, renderSafely } from './preview.ts'
 import type { Outbox, OutboxRow } from './outbox.ts'
+import type { ProgressCard, ProgressDisplay, ProgressOptions } from './progress-display.ts'
 import { clock } from '#durable/platform/clock.ts'
 
 export type PresenceOptions = {
@@ -38,11 +33,17 @@ export type PresenceOptions = {
   readonly startSending: () => void
 }
 
+type ProgressUse = (progress: ProgressDisplay) => unknown
+
 export class Presence {
   readonly #options: PresenceOptions
   readonly #typing = new TypingIndicator()
   readonly #preview: Preview
-  readonly #progress: ProgressDisplay
+  /** Loaded for the first run that shows its progress. */
+  #progress: ProgressDisplay | undefined
+  #untilLoaded: ProgressUse[] = []
+  /** The run shows no progress. */
+  #silentRun: string | undefined
   readonly #note: WorkingNote
 
   constructor(options: PresenceOptions) {
@@ -52,12 +53,6 @@ export class Presence {
       ensureRow: (run, text) => this.#ensureRow(run, text),
       getRow: (id) => options.outbox.get(id),
       edit: (id, text) => this.#edit(id, text, 'markdown'),
-    })
-    this.#progress = new ProgressDisplay({
-      getMode: () => this.#progressMode(),
-      ensureRow: (run, text) => this.#ensureTextRow(`${run}:progress`, text),
-      getRow: (id) => options.outbox.get(id),
-      edit: (id, text) => this.#edit(id, text, 'plain'),
     })
     this.#note = new WorkingNote({
       getInterval: () => this.#noteInterval(),
@@ -88,6 +83,7 @@ export class Presence {
     const chat = this.#options.chat()
     if (!chat) return
     this.#runInBackground(this.#note.start(id, startedAt))
+    this.#useProgress(id, (progress) => this.#runInBackground(progress.prepare(id)))
     this.#runInBackground(this.#typing.start(() => this.#showTypingOnce(chat)))
   }
 
@@ -96,7 +92,7 @@ export class Presence {
     this.#typing.stop()
     this.#note.stop()
     this.#preview.pause()
-    this.#progress.pause()
+    this.#progress?.pause()
   }
 
   /** Returns the time until typing must be shown again. */
@@ -112,7 +108,38 @@ export class Presence {
 
   /** Shows a call of the turn, if the chat shows them. */
   #addCall(run: string, event: CallEvent): void {
-    this.#runInBackground(this.#progress.add(run, event))
+    this.#useProgress(run, (progress) => this.#runInBackground(progress.add(run, event)))
+  }
+
+  /** Uses the display now, or once it is loaded. Nothing is loaded for a chat that shows no progress. */
+  #useProgress(run: string, use: ProgressUse): void {
+    if (this.#progress) return void use(this.#progress)
+    if (this.#silentRun === run) return
+    if (this.#untilLoaded.push(use) === 1) this.#runInBackground(this.#loadProgress(run))
+  }
+
+  async #loadProgress(run: string): Promise<void> {
+    let waiting: readonly ProgressUse[] = []
+    const progress = await this.#createProgress().finally(() => (waiting = this.#untilLoaded.splice(0)))
+    if (!progress) return void (this.#silentRun = run)
+    this.#progress = progress
+    for (const use of waiting) use(progress)
+  }
+
+  async #createProgress(): Promise<ProgressDisplay | undefined> {
+    const found = await this.#progressMode()
+    if (!found || found.mode === 'off') return undefined
+    const { ProgressDisplay } = await import('./progress-display.ts')
+    return (this.#progress ??= new ProgressDisplay(this.#progressOptions()))
+  }
+
+  #progressOptions(): ProgressOptions {
+    return {
+      getMode: () => this.#progressMode(),
+      ensureRow: (run, text) => this.#ensureTextRow(`${run}:progress`, text),
+      getRow: (id) => this.#options.outbox.get(id),
+      edit: (id, text) => this.#edit(id, text, 'plain'),
+    }
   }
 
   /** Ends the display. Returns when the platform allows the next edit of the preview. */
@@ -124,12 +151,30 @@ export class Presence {
 
   /** Ends the preview and the progress: what follows stands below the next message. Returns the same as `end`. */
   endMessages(): number {
-    this.#progress.end()
+    this.#untilLoaded = []
+    this.#progress?.end()
     return this.#preview.end()
   }
 
-  /** Resolves when the last edit of the preview has its outcome. */
-  waitForEdit = (): Promise<unknown> => this.#preview.waitForEdit()
+  /** Ends the preview, and hands the message of the progress over to a question. Undefined: the question is a message. */
+  takeCard(run: string): ProgressCard | undefined {
+    this.#preview.end()
+    this.#untilLoaded = []
+    return this.#progress?.hold(run)
+  }
+
+  /** Shows a decision in place of the question of a row. The progress goes on in the same message. */
+  returnCard(run: string, id: number, card: string, decision: string): void {
+    const addRow = (text: string) =>
+      this.#options.outbox.add({ ...textRow(`${run}:progress`, text), kind: 'notice', edits: id })
+    this.#useProgress(run, (progress) => {
+      progress.resume(run, { card, note: `→ ${decision}`, addRow })
+      this.#options.startSending()
+    })
+  }
+
+  /** Resolves when the last edits of the preview and of the progress have their outcome. */
+  waitForEdit = (): Promise<unknown> => Promise.all([this.#preview.waitForEdit(), this.#progress?.lastEdit])
 
   #runInBackground(work: Promise<unknown> | undefined): void {
     if (work)
@@ -156,7 +201,10 @@ export class Presence {
     const { progress, streaming } = connection.settings
     const intervalMs = connection.channel.capabilities.edit?.intervalMs(chat.isGroup)
     const mode = this.#options.progress() ?? progress
-    return intervalMs === undefined ? undefined : { mode, intervalMs: streaming ? intervalMs * 2 : intervalMs }
+    const { hasCards } = connection.channel.capabilities
+    return intervalMs === undefined
+      ? undefined
+      : { mode, intervalMs: streaming ? intervalMs * 2 : intervalMs, hasCards }
   }
 
   async #noteInterval() {
@@ -180,11 +228,8 @@ export class Presence {
   /** Adds a message that is edited later, and is never repeated. */
   #ensureTextRow(run: string, text: string, replyHandle?: ReplyHandle): OutboxRow {
     const row = this.#options.outbox.add({
-      run,
+      ...textRow(run, text),
       kind: 'preview',
-      deliveryState: createDelivery(clock.now()),
-      chunk: noText,
-      source: { text, format: 'plain', isFirstOnly: true },
       ...(replyHandle && { replyHandle }),
     })
     this.#options.startSending()
@@ -232,6 +277,12 @@ export class Presence {
 }
 
 const noText = { text: '', spans: [] } as const
+const textRow = (run: string, text: string) => ({
+  run,
+  deliveryState: createDelivery(clock.now()),
+  chunk: noText,
+  source: { text, format: 'plain', isFirstOnly: true } as const,
+})
 const removed = { kind: 'gone', detail: 'the channel was removed' } as const
 
 const maxDurationMs = 10 * 60_000
@@ -313,87 +364,5 @@ class WorkingNote {
       if (!(await this.#options.show(counted.run, text, canEdit))) return
       if (!canEdit) counted.intervals *= 2
     }
-  }
-}
-
-type ProgressOptions = {
-  /** Undefined: this chat shows no progress. */
-  readonly getMode: () => Promise<{ readonly mode: ProgressMode; readonly intervalMs: number } | undefined>
-  /** Returns the row of the run's message, and adds it if there is none. */
-  readonly ensureRow: (run: string, text: string) => OutboxRow
-  readonly getRow: (id: number) => OutboxRow | undefined
-  readonly edit: (id: string, text: string) => Promise<SendOutcome>
-}
-
-type ProgressRun = {
-  readonly run: string
-  progress: ProgressLines
-  sentText: string
-  /** A failure leaves it set: the run shows nothing more. */
-  isStarted: boolean
-  isPaused: boolean
-  row?: number
-}
-
-/**
- * Shows what a running turn does: one message of the chat, edited as calls begin, print and end. The message is an outbox
- * row; the edits are not stored. An error ends the display and affects nothing else.
- */
-class ProgressDisplay {
-  readonly #options: ProgressOptions
-  #shown: ProgressRun | undefined
-
-  constructor(options: ProgressOptions) {
-    this.#options = options
-  }
-
-  /** Returns a promise when this starts the display of the run. */
-  add(run: string, event: CallEvent): Promise<void> | undefined {
-    const begun = { run, progress: noProgress, sentText: '', isStarted: false, isPaused: false }
-    const shown = this.#shown?.run === run ? this.#shown : begun
-    this.#shown = shown
-    shown.progress = addCall(shown.progress, event)
-    shown.isPaused = false
-    if (shown.isStarted) return undefined
-    shown.isStarted = true
-    return this.#show(shown)
-  }
-
-  /** Stops after one more edit. The next call of the run goes on. */
-  pause(): void {
-    if (this.#shown) this.#shown.isPaused = true
-  }
-
-  end(): void {
-    this.#shown = undefined
-  }
-
-  async #show(shown: ProgressRun): Promise<void> {
-    const found = await this.#options.getMode()
-    if (!found || found.mode === 'off') return
-    const isStopped = () => this.#shown !== shown || shown.isPaused
-    for (;;) {
-      const isLast = isStopped()
-      if (!(await this.#update(shown, renderProgress(shown.progress, found.mode)))) return
-      if (isLast && isStopped()) break
-      await clock.wait(found.intervalMs)
-    }
-    shown.isStarted = false
-  }
-
-  /** Returns false when nothing more is shown. */
-  async #update(shown: ProgressRun, text: string): Promise<boolean> {
-    if (!text || text === shown.sentText) return true
-    if (shown.row === undefined) {
-      shown.row = this.#options.ensureRow(shown.run, text).id
-      shown.sentText = text
-      return true
-    }
-    const { deliveryState } = this.#options.getRow(shown.row) ?? {}
-    const isSent = deliveryState?.state === 'sent' && deliveryState.platformId !== undefined
-    if (!isSent) return deliveryState?.state === 'prepared' || deliveryState?.state === 'sending'
-    const outcome = await this.#options.edit(deliveryState.platformId ?? '', text)
-    shown.sentText = text
-    return outcome.kind === 'sent'
   }
 }

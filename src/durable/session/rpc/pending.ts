@@ -123,7 +123,7 @@ async function pressButton(session: Session, press: Press, effects: PressEffects
   if (outcome === 'role') return { toast: 'Your role does not allow calls like this. You may deny it.' }
   if (outcome === 'policy') return { toast: 'Only an admin may allow this always.' }
   return outcome === true || outcome === 'decided'
-    ? { toast: `Taken: ${choice}`.slice(0, 190), ends: `${text}\n\n→ ${choice}` }
+    ? { toast: `Taken: ${choice}`.slice(0, 190), ...(asks.card === undefined && { ends: `${text}\n\n→ ${choice}` }) }
     : expired
 }
 
