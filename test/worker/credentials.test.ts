@@ -9,6 +9,7 @@ import { answerRequests } from '../support/answered-requests.ts'
 import { createSkippingClock } from '../support/clock.ts'
 import { objectOf } from '../durable/support/object.ts'
 import { Gate, until } from '../support/scripted-model.ts'
+import { createVertexApi } from '../support/vertex-api.ts'
 import {
   adminKey,
   type Answer,
@@ -106,6 +107,10 @@ describe('POST /api/credentials', () => {
     [{ provider: 'openai', key: 'x'.repeat(4_097) }, 'key'],
     [{ provider: 'openai', key: 'two words' }, 'key'],
     [{ provider: 'openai', key: 'line\nbreak' }, 'key'],
+    [{ provider: 'openai', key: '{"a": "key of a service account"}' }, 'key'],
+    [{ provider: 'vertex', key: 'AIza-of-gemini' }, 'key'],
+    [{ provider: 'vertex', key: '{"client_email": "a@b", "private_key": "x"}' }, 'key'],
+    [{ provider: 'vertex', key: '{"client_email": "a@b", "private_key": "x", "project_id": "p"}' }, 'key'],
     [{ provider: 'openai', key: 'schlüssel' }, 'key'],
     [{ key: 'k' }, 'provider'],
     [{ provider: 'nobody', key: 'k' }, 'provider'],
@@ -406,6 +411,29 @@ it('side tasks and mixtures carry the key of the tenant too', async () => {
   const { id } = await sessionWith('moa/mine', key)
   expect((await sendMessage(id, key)).output).toBe('ok')
   expect(bearers()).toEqual(Array.from({ length: 3 }, () => 'Bearer own-key-0001'))
+})
+
+describe('the key of a service account', () => {
+  it('is stored as its file is pasted, known again in base64, and calls Vertex AI', async () => {
+    const api = await createVertexApi()
+    const stop = answerRequests((url, input, init) =>
+      url.includes('googleapis.com') ? (api.answer(new Request(input, init)) as Promise<Response>) : undefined,
+    )
+    const { key } = await newTenant()
+    const file = JSON.stringify({ ...api.file, location: 'europe-west4' }, null, 2)
+    const stored = await store({ provider: 'google-vertex', key: file }, key)
+    expect(stored.body).toMatchObject({ provider: 'vertex', last_four: 'cdef' })
+    expect(errorOf(await store({ provider: 'vertex', key: btoa(file) }, key))).toEqual([409, 'conflict', 'key'])
+    const { id } = await sessionWith('vertex/gemini-3.5-flash', key)
+    const { output } = await sendMessage(id, key)
+    stop()
+    expect(output).toBe('Hello from Vertex.')
+    expect(api.state.calls.at(-1)).toMatch(/^https:\/\/europe-west4-aiplatform\.googleapis\.com\/v1\/projects\/p-1\//)
+    const models = await call<{ readonly data: readonly { readonly id: string }[] }>('GET', '/api/settings/models', {
+      key,
+    })
+    expect(JSON.stringify(models.body)).toContain('vertex/gemini-3.5-flash')
+  })
 })
 
 describe('a key for a provider of the tenant’s own', () => {

@@ -3,8 +3,10 @@
 import { createExecutionContext, waitOnExecutionContext } from 'cloudflare:test'
 import { beforeAll, expect, it, vi } from 'vitest'
 import { createApp } from '#worker/app.ts'
-import { unseal } from '#durable/platform/seal.ts'
-import { credentialOwner } from '#durable/models/credentials.ts'
+import { newCredentialId } from '#durable/platform/ids.ts'
+import { fingerprintSecret, unseal } from '#durable/platform/seal.ts'
+import { credentialOwner, providerOwner } from '#durable/models/credentials.ts'
+import { openTokens } from '#durable/models/subscription-tokens.ts'
 import { parseSealedHeader } from '#agent/core/secrets/provider-headers.ts'
 import { headerOwner } from '#durable/models/provider-headers.ts'
 import { loadConnection, unsealSecrets } from '#durable/tenant/channels/connection.ts'
@@ -96,6 +98,22 @@ it('secrets of outgoing webhooks are sealed again, and sign as before', async ()
   expect((await call('POST', `/api/hooks/${made.body.id}/test`, { key })).body).toMatchObject({ ok: true })
   expect(received[0]?.headers.get('webhook-signature')).toMatch(/^v1,\S+$/)
   vi.restoreAllMocks()
+})
+
+it('a sign-in by subscription stays the one of its account, although its tokens are other ones than at its beginning', async () => {
+  const { id } = await newTenant()
+  const during = { ...bindings, ENCRYPTION_KEY: newMaster, ENCRYPTION_KEY_PREVIOUS: bindings.ENCRYPTION_KEY ?? '' }
+  const after = { ...bindings, ENCRYPTION_KEY: newMaster }
+  const one = { id: newCredentialId(), provider: 'openai-codex', name: null, lastFour: '', createdAt: Date.now() }
+  const tokens = { access: 'renewed-access-secret', refresh: 'renewed-refresh-secret', issuedAt: 1, account: 'acct-1' }
+  const markIn = (env: Env) => fingerprintSecret(env, 'acct-1', providerOwner(id, one.provider))
+  const sealed = await sealForTenant(bindings, JSON.stringify(tokens), credentialOwner(id, one))
+  await tenantStub(bindings, id).credentials.add(ownerAuthority(id), { ...one, sealed, mark: await markIn(bindings) })
+  expect(await rotate(during, id)).toEqual({ resealed: 1, unreadable: [] })
+  const [stored] = (await tenantStub(bindings, id).credentials.list(ownerAuthority())).list
+  expect(stored?.sealed).not.toBe(sealed)
+  expect(stored?.mark).toBe(await markIn(after))
+  expect(await openTokens(after, id, stored!)).toEqual(tokens)
 })
 
 it('a new data key seals everything again', async () => {

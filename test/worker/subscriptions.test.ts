@@ -405,6 +405,16 @@ describe('tokens of a subscription', () => {
     expect((await ask('qwen-oauth/qwen3-coder-plus', key)).body).toMatchObject({ output: 'ok' })
   })
 
+  it('cost nothing more by call, so that a limit in USD refuses none', async () => {
+    const { key } = await newTenant()
+    createQwen()
+    await signIn('qwen-oauth', key)
+    const settings = { limits: { usd_per_turn: 0.000_001 } }
+    const { id } = await newSession({ model: 'qwen-oauth/qwen3-coder-plus', settings }, key)
+    const { body } = await call('POST', `/api/sessions/${id}/chat`, { key, body: { input: 'hi' } })
+    expect(body).toMatchObject({ output: 'ok', usage: { cost_usd: 0, cost_status: 'included' } })
+  })
+
   it('are gone for good when the object was lost between their renewal and its storage, and it says so', async () => {
     const { id, key } = await newTenant()
     const qwen = createQwen()

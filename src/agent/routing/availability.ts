@@ -48,11 +48,9 @@ const fillTemplate = (template: string, variables: Variables): string =>
     return choices.map((name) => variables[name]?.trim()).find(Boolean) ?? choices.at(-1) ?? ''
   })
 
-const splitList = (value: string | undefined): readonly string[] =>
-  (value ?? '')
-    .split(',')
-    .map((key) => key.trim())
-    .filter(Boolean)
+/** A key in JSON is one key. */
+const splitList = (value = ''): readonly string[] =>
+  (/^\s*\{/.test(value) ? [value] : value.split(',')).map((key) => key.trim()).filter(Boolean)
 
 /** Lists the deployment's keys for a provider: a comma-separated variable, or one key joined from its parts. */
 function listDeploymentKeys({ keys, keyParts }: Provider, variables: Variables): readonly string[] {

@@ -146,6 +146,9 @@ function parseRegion({ regionVariables = [] }: Provider, { variables }: Sources)
   return region ? { region } : {}
 }
 
+/** A call costs nothing more, whatever the catalogs say of keys. */
+const paidBySubscription: Prices = { input: 0, output: 0, cachedRead: 0, cachedWrite: 0 }
+
 /**
  * Looks up the facts of a model. Where the deployment pays, a tenant's prices can only raise the known prices:
  * otherwise a tenant could evade the limits in USD that the owner has set.
@@ -157,7 +160,8 @@ function lookUpFacts({ model, provider, modelSettings }: RouteTarget, sources: S
     catalog: sources.catalog,
     learnedWindow: sources.learnedWindows?.[`${provider.id}/${model}`],
   }
-  const facts = lookUpModel({ ...query, settings: factsFromSettings(modelSettings) })
+  const paid = provider.signIn === undefined ? undefined : { prices: paidBySubscription }
+  const facts = lookUpModel({ ...query, settings: { ...paid, ...factsFromSettings(modelSettings) } })
   if (!usesDeploymentKey || sources.isOwner || provider.id.startsWith('custom:')) return facts
   const { prices, searchPrice } = facts
   return {

@@ -1,3 +1,8 @@
-/** Exports the dialect `gemini`. */
+/** Exports the dialect `gemini`, for keys and for service accounts. */
 
-export { createGemini } from '#agent/providers/gemini/gemini.ts'
+import type { Dialect, SendRequest } from '#agent/core/dialect.ts'
+import { createGemini as createGeminiDialect } from '#agent/providers/gemini/gemini.ts'
+import { withServiceAccounts } from './vertex.ts'
+
+export const createGemini = (platformSend: SendRequest): Dialect =>
+  withServiceAccounts(createGeminiDialect(platformSend), platformSend)

@@ -1,12 +1,12 @@
 /** Calls GitHub as an installed app, or with the token of an account. */
 
+import { signJwt } from '#durable/platform/sign-jwt.ts'
 import { callApi, joinUrl } from '../call-api.ts'
 import type { Channel, ChannelConnection, Registration } from '../channel.ts'
 import { defineApi, type PlatformRequest } from '../kit/api.ts'
 import { defineAppToken, readTokenAnswer, type TokenAnswer, withAppToken } from '../kit/app-token.ts'
 import { defineOwnAccount } from '../kit/own-account.ts'
 import { pickList, pickText } from '../kit/pick.ts'
-import { signJwt } from '../kit/sign-jwt.ts'
 
 /** GitHub refuses calls without the name of a program. */
 const commonHeaders = {

@@ -3,6 +3,7 @@
 import type { SendOutcome } from '#agent/core/delivery.ts'
 import type { MediaReference } from '#agent/core/media/media-reference.ts'
 import { parseJson } from '#agent/core/parse-json.ts'
+import { googleTokenUrl, renderGoogleGrant } from '#durable/platform/sign-jwt.ts'
 import { callApi, joinUrl } from '../call-api.ts'
 import type { Channel, ChannelConnection, ChatAddress, OutboundMessage, ResolvedTarget } from '../channel.ts'
 import { fetchMediaFrom } from '../fetch-media.ts'
@@ -12,7 +13,6 @@ import { defineDialect } from '../kit/dialect.ts'
 import { jwt } from '../kit/jwt.ts'
 import { pick, pickText } from '../kit/pick.ts'
 import { verified } from '../kit/proof.ts'
-import { signJwt } from '../kit/sign-jwt.ts'
 import { whatsappMarks } from '../whatsapp/whatsapp-marks.ts'
 import { ownId, parseEvent } from './parse-event.ts'
 
@@ -37,27 +37,13 @@ const isSigned = jwt({
   },
 })
 
-const tokenAudience = 'https://oauth2.googleapis.com/token'
-
 /** Asks for a token with a signed assertion. The address of the file of secrets is never called. */
 async function requestToken({ secrets, loginBase }: ChannelConnection): Promise<TokenAnswer> {
   const account = parseJson(secrets['service_account'] ?? '')
-  const assertion = await signAssertion(account)
-  if (!assertion) return { kind: 'failed', outcome: { kind: 'forbidden', detail: 'service_account has no usable key' } }
-  const body = new URLSearchParams({ grant_type: 'urn:ietf:params:oauth:grant-type:jwt-bearer', assertion })
-  const answer = await callApi(joinUrl(loginBase ?? 'https://oauth2.googleapis.com', 'token'), { method: 'POST', body })
-  return readTokenAnswer(answer)
-}
-
-function signAssertion(account: unknown): Promise<string | undefined> {
-  const iat = Math.floor(Date.now() / 1_000)
-  return signJwt(pickText(account, 'private_key') ?? '', {
-    iss: pickText(account, 'client_email'),
-    scope: 'https://www.googleapis.com/auth/chat.bot',
-    aud: tokenAudience,
-    iat,
-    exp: iat + 3_600,
-  })
+  const body = await renderGoogleGrant(account, 'https://www.googleapis.com/auth/chat.bot')
+  if (!body) return { kind: 'failed', outcome: { kind: 'forbidden', detail: 'service_account has no usable key' } }
+  const address = loginBase === undefined ? googleTokenUrl : joinUrl(loginBase, 'token')
+  return readTokenAnswer(await callApi(address, { method: 'POST', body }))
 }
 
 const getToken = defineAppToken({ secret: 'service_account', request: requestToken })

@@ -63,7 +63,7 @@ const newCredential = z.strictObject({
     .trim()
     .min(1, 'A key has at least one character.')
     .max(4_096)
-    .regex(/^[!-~]*$/, 'Printable ASCII without spaces.'),
+    .regex(/^([!-~]*|\{[\s\S]*)$/, 'Printable ASCII without spaces.'),
   name: z.string().trim().min(1).max(200).optional(),
 })
 
@@ -81,9 +81,6 @@ function resolveProvider(name: string): string {
   if (!acceptsKeys(provider)) throw invalid(`${provider.id} needs no key.`, 'provider')
   return provider.id
 }
-
-/** The end of a short key would reveal too much of it. */
-const maskKey = (key: string) => (key.length < 8 ? '' : key.slice(-4))
 
 const iso = (ms: number) => new Date(ms).toISOString()
 
@@ -167,15 +164,17 @@ export const credentialRoutes = [
       const { env, tenant, body } = call
       const provider = resolveProvider(body.provider)
       requireEncryptionKey(env)
+      const { readProviderKey } = await import('../secrets/provider-key.ts')
+      const { key, lastFour } = readProviderKey(provider, body.key)
       const id = newCredentialId()
       const credential = {
         id,
         provider,
         name: body.name ?? null,
-        lastFour: maskKey(body.key),
+        lastFour,
         createdAt: Date.now(),
-        sealed: await sealForTenant(env, body.key, credentialOwner(tenant.id, { id, provider })),
-        mark: await fingerprintSecret(env, body.key, providerOwner(tenant.id, provider)),
+        sealed: await sealForTenant(env, key, credentialOwner(tenant.id, { id, provider })),
+        mark: await fingerprintSecret(env, key, providerOwner(tenant.id, provider)),
       }
       const outcome = await tenantStub(call.env, call.tenant.id).credentials.add(call.authority, credential)
       if (outcome === 'foreign') throw notFound()

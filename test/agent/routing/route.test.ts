@@ -36,6 +36,20 @@ describe('MODEL_ADDRESS_PREFIX', () => {
   })
 })
 
+describe('prices of subscriptions', () => {
+  const tenantKeys = () => [{ id: 'k', key: 'sealed' }]
+  const free = { input: 0, output: 0, cachedRead: 0, cachedWrite: 0 }
+  const prices = { input: 2, output: 8, cachedRead: 2, cachedWrite: 2 }
+  it.each(['openai-codex/gpt-5.4', 'copilot/gpt-5.4', 'xai-oauth/grok-4.5', 'qwen-oauth/qwen3-coder-plus'])(
+    'are none for %s, unless the settings name them',
+    (id) => {
+      expect(resolveRoute(id, sourcesOf({}, { tenantKeys }))?.prices).toEqual(free)
+      const settings: Settings = { models: { [id]: { prices: { input: 2, output: 8 } } } }
+      expect(resolveRoute(id, sourcesOf({}, { tenantKeys, settings }))?.prices).toEqual(prices)
+    },
+  )
+})
+
 describe('splitModelId()', () => {
   it.each([
     ['openai/gpt-5', ['openai', 'gpt-5']],

@@ -18,7 +18,11 @@ export const createGemini = (platformSend: SendRequest): Dialect => ({
           method: 'POST',
           // The base URL was checked before. A redirect would bypass that check.
           redirect: 'manual',
-          headers: { ...endpoint.headers, 'content-type': 'application/json', 'x-goog-api-key': endpoint.key },
+          headers: {
+            ...endpoint.headers,
+            'content-type': 'application/json',
+            ...(endpoint.key && { 'x-goog-api-key': endpoint.key }),
+          },
           body,
           signal,
         }),

@@ -1,6 +1,7 @@
 /** Defines the profiles of providers that depend on the deployment: cloud accounts, own servers, bindings, the demo. */
 
 import { defineProvider, structuredClaude } from './define-provider.ts'
+import { geminiNative } from './makers.ts'
 
 export const azureFoundry = defineProvider({
   id: 'azure-foundry',
@@ -30,6 +31,19 @@ export const bedrock = defineProvider({
     { model: structuredClaude, quirks: { answerFormat: 'native' } },
   ],
   catalog: 'amazon-bedrock',
+})
+
+/** The key of a service account names the project; it may name a location. */
+export const vertex = defineProvider({
+  ...geminiNative,
+  id: 'vertex',
+  aliases: ['vertex-ai', 'google-vertex'],
+  baseUrl: '',
+  baseUrlTemplate:
+    'https://aiplatform.googleapis.com/v1/projects/-/locations/{VERTEX_LOCATION|GOOGLE_CLOUD_LOCATION|global}/publishers/google',
+  baseUrlVariable: 'VERTEX_BASE_URL',
+  keys: ['VERTEX_SERVICE_ACCOUNT'],
+  catalog: 'google-vertex',
 })
 
 export const ollamaCloud = defineProvider({

@@ -46,6 +46,7 @@ export const providers: readonly Provider[] = [
   subscriptions.qwenOauth,
   own.azureFoundry,
   own.bedrock,
+  own.vertex,
   own.ollamaCloud,
   own.lmstudio,
   own.custom,

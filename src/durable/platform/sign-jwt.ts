@@ -1,6 +1,8 @@
 /** Signs the assertions with which an app proves itself to its platform: RS256 with a key in PEM. */
 
 import { decodeBase64Bytes, encodeBase64Url } from '#agent/core/base64.ts'
+import { isJsonObject } from '#agent/core/parse-json.ts'
+import { clock } from './clock.ts'
 
 const algorithm = { name: 'RSASSA-PKCS1-v1_5', hash: 'SHA-256' }
 
@@ -16,6 +18,20 @@ export async function signJwt(pem: string, claims: object): Promise<string | und
   } catch {
     return undefined
   }
+}
+
+/** The audience of assertions to Google, and where they are exchanged for tokens. */
+export const googleTokenUrl = 'https://oauth2.googleapis.com/token'
+
+/** The form with which a service account of Google asks for a token. Undefined where its key cannot be used. */
+export async function renderGoogleGrant(account: unknown, scope: string): Promise<URLSearchParams | undefined> {
+  const { private_key: pem, client_email: iss } = isJsonObject(account) ? account : {}
+  const iat = Math.floor(clock.now() / 1_000)
+  const claims = { iss, scope, aud: googleTokenUrl, iat, exp: iat + 3_600 }
+  const assertion = typeof pem === 'string' && typeof iss === 'string' ? await signJwt(pem, claims) : undefined
+  return assertion === undefined
+    ? undefined
+    : new URLSearchParams({ grant_type: 'urn:ietf:params:oauth:grant-type:jwt-bearer', assertion })
 }
 
 const encodePart = (part: object): string => encodeBase64Url(new TextEncoder().encode(JSON.stringify(part)))
