@@ -45,6 +45,7 @@ await Promise.all([
   import('#durable/session/subagents/deliver-results.ts'),
   import('#durable/session/subagents/questions.ts'),
   import('#durable/session/self-started/goal-work.ts'),
+  import('#durable/session/self-started/change-goal.ts'),
 ])
 
 const bound = () => ({
