@@ -48,6 +48,7 @@ await Promise.all([
   import('#durable/session/subagents/questions.ts'),
   import('#durable/channels/progress-display.ts'),
   import('#durable/session/self-started/goal-work.ts'),
+  import('#durable/session/self-started/change-goal.ts'),
 ])
 
 const bound = () => ({

@@ -268,6 +268,14 @@ describe('a webhook', () => {
     await call('PATCH', '/api/settings', { key, body: { roles } })
     const reader = await newKey(tenant, ['read', 'write'], { role: 'reader' })
     expect((await call('DELETE', `${path}/${hook.id}`, { key: reader })).status).toBe(403)
+    // Events have what sessions of others say.
+    const writer = await newKey(tenant, ['chat', 'write'])
+    for (const [method, at, body] of [
+      ['POST', path, { url: 'https://hooks.example.com/mine', events: ['*'] }],
+      ['PATCH', `${path}/${hook.id}`, { url: 'https://hooks.example.com/mine' }],
+      ['PATCH', `${path}/${hook.id}`, { events: ['*'] }],
+    ] as const)
+      expect((await call(method, at, { key: writer, body })).status).toBe(403)
     await call('PATCH', `${path}/${hook.id}`, { key, body: { status: 'disabled' } })
     await runTurn(key)
     await new Promise((resolve) => setTimeout(resolve, 200))

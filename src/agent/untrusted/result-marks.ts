@@ -142,6 +142,10 @@ export function marksOfMessage(message: Message, input?: unknown): Marks {
   }
 }
 
+/** Marks what a client repeats of a conversation: nobody here knows what its answers and results were made of. */
+export const markRepeated = <M extends Message>(message: M): M =>
+  message.role === 'user' ? message : { ...message, marks: allMarks }
+
 /** Messages without marks that the system wrote are older than marks, and what they were made of is not known. */
 function defaultOf(source: Extract<Message, { role: 'user' }>['source']): Marks {
   if (source === 'webhook') return foreignMarks

@@ -47,6 +47,7 @@ import { SessionBilling } from '#durable/tenant/billing/session-billing.ts'
 import { stricter } from '#durable/tenant/effective-limits.ts'
 import { effectiveSettings } from '#durable/tenant/tenant-snapshot.ts'
 import type { TenantDO } from '#durable/tenant/tenant-object.ts'
+import { markRepeated } from '#agent/untrusted/result-marks.ts'
 import { typedBy } from '#agent/untrusted/typed-text.ts'
 import { fetchPromptMaterial, loadPromptMaterial } from '#durable/tenant/fetch-prompt-material.ts'
 import { Driver } from '#durable/turn/driver.ts'
@@ -250,7 +251,7 @@ export class Session implements TurnSession {
   addHistory(history: readonly Message[]): void {
     if (!history.length || this.store.lastMessageSeq() > 0) return
     this.updateMeta({ repeatedThrough: history.length })
-    this.store.importMessages(importRunId, history)
+    this.store.importMessages(importRunId, history.map(markRepeated))
     this.store.write()
   }
 

@@ -1,6 +1,8 @@
 /** Runs sessions for `POST /ag-ui`: submits what the client brings, and streams the run as events of AG-UI. */
 
+import { foreignMarks } from '#agent/core/marks.ts'
 import { isJsonObject, type JsonObject } from '#agent/core/parse-json.ts'
+import { withMarks } from '#agent/core/permission/authority.ts'
 import { isRunOf, sessionNamePattern, splitAtDot } from '#agent/core/session-name.ts'
 import { SharedState, stateToolSchema } from '#agent/public-api/ag-ui-state.ts'
 import {
@@ -33,10 +35,12 @@ import { translateStream } from './event-translation.ts'
 const sessionNameOf = async (threadId: string): Promise<string> =>
   sessionNamePattern.test(threadId) ? threadId : `agui-${await sha256Hex(threadId, 16)}`
 
-export async function serveAgUi(call: AgUiCall): Promise<Response> {
-  const { body } = call
-  if (body.resume?.length) return resumeRun(call, body.resume)
-  const client = readClient(body)
+export async function serveAgUi(given: AgUiCall): Promise<Response> {
+  const client = readClient(given.body)
+  const { body } = given
+  // An interface shows what others have written. The runs of its person hold that.
+  const call = client.instructions ? { ...given, authority: withMarks(given.authority, foreignMarks) } : given
+  if (body.resume?.length) return resumeRun(call, body.resume, client)
   const results = readToolResults(body.messages, new Set(client.tools.map((tool) => tool.name)))
   const text = readLastMessage(body.messages)?.trim()
   if (!text && !results.length) throw invalid('messages has no message of a person with a text.', 'messages')
@@ -159,7 +163,11 @@ async function handStateResults(
 }
 
 /** Hands the answers of a person over, and streams what the run does then. */
-async function resumeRun(call: AgUiCall, entries: readonly JsonObject[]): Promise<Response> {
+async function resumeRun(
+  call: AgUiCall,
+  entries: readonly JsonObject[],
+  client: ReturnType<typeof readClient>,
+): Promise<Response> {
   const { threadId, runId: ownName } = call.body
   const answers = entries.map((entry) => {
     const answer = readResume(entry)
@@ -174,7 +182,7 @@ async function resumeRun(call: AgUiCall, entries: readonly JsonObject[]): Promis
     throw notFound()
   requireFound((await addressSession(call.env, call.tenant.id, sessionId).runs.get(call.authority, runId)) ?? undefined)
   for (const answer of answers) await handOver(call, answer)
-  const { state, tools, instructions, keptToolsets } = readClient(call.body)
+  const { state, tools, instructions, keptToolsets } = client
   const options = {
     ...parseClientTools({ tools }),
     ...(instructions && { instructions }),

@@ -14,6 +14,7 @@ import {
 } from '#durable/tenant/outgoing/outgoing-row.ts'
 import { forgetSnapshot } from '#durable/tenant/tenant-snapshot.ts'
 import { AppError, invalid, notFound } from '../errors.ts'
+import { requireScope } from '../auth.ts'
 import { type RouteCall, route } from '../route.ts'
 import { nameSchemas } from '../schema-names.ts'
 import { requireFound } from '../sessions.ts'
@@ -101,7 +102,11 @@ type NewHook = Pick<OutgoingConfig, 'url' | 'events'> & {
   readonly secret?: string | undefined
 }
 
+/** Whoever names the address gets what happens in every session. */
+const requireReader = ({ authority }: Call): void => requireScope(authority, 'read')
+
 async function create(call: Call, { url, events, matcher = '*', hermes = false, secret: given }: NewHook) {
+  requireReader(call)
   requirePublic(url)
   const id = newHookId()
   const { secret, sealed } = await sealSecret(call, id, given)
@@ -184,6 +189,7 @@ export const outgoingHookRoutes = [
     body: z.strictObject({ ...fields, status: z.enum(['active', 'disabled']) }).partial(),
     responses: ok('The webhook', rowShape),
     handle: async (call) => {
+      requireReader(call)
       const { status, ...change } = call.body
       requirePublic(change.url)
       const isActive = status === undefined ? {} : { isActive: status === 'active' }

@@ -3,6 +3,7 @@
 import type { Authority } from '#agent/core/permission/authority.ts'
 import { type Entry, isCompacted } from '#agent/core/history.ts'
 import { type Message, textIn } from '#agent/core/message.ts'
+import { allMarks } from '#agent/core/marks.ts'
 import { estimateMessageTokens } from '#agent/prompt/estimate-tokens.ts'
 import { type ExportFormat, renderExport } from '#agent/public-api/export.ts'
 import type { ExportedFile, ExportSource } from '#agent/public-api/export-source.ts'
@@ -140,7 +141,8 @@ export async function importSession(
       runId: runId && /^[\w.:-]{1,160}$/.test(runId) ? runId : importRunId,
       at: at ? Date.parse(at) : now,
       tokens: estimateMessageTokens(message),
-      message,
+      // An export may come from anybody.
+      message: { ...message, marks: allMarks },
       ...(isSummary(message) && renumberSummary(exported, i, maxSeqs)),
     }
   })
@@ -251,9 +253,12 @@ async function* listFiles(files: Files, root: string): AsyncGenerator<FileStat> 
   }
 }
 
-/** Files that the workspace refuses are skipped: a path outside of it, or more than the backend can store. */
+/**
+ * Files that the workspace refuses are skipped: a path outside of it, or more than the backend can store. They count as
+ * written by somebody else.
+ */
 async function importFiles(session: Session, files: readonly ExportedFile[]): Promise<void> {
-  const workspace = workspaceFiles(session)
+  const workspace = workspaceFiles(session, 'import')
   for (const { path, content } of files)
     if (content !== undefined) await workspace.write(path, decodeBase64Bytes(content))
 }

@@ -1,6 +1,7 @@
 /** Submits a message that came with a request to the API. */
 
 import { combineAuthorities } from '#agent/core/permission/contribution.ts'
+import { markRepeated } from '#agent/untrusted/result-marks.ts'
 import type { Authority } from '#agent/core/permission/authority.ts'
 import type { Message, OpeningMessage } from '#agent/core/message.ts'
 import type { RequestedOptions } from '#agent/core/turn-options.ts'
@@ -122,7 +123,7 @@ class GivenMessages {
   async store(): Promise<void> {
     const { message } = this.#submission
     const prefix = attachmentPrefix(this.#session.tenantId, this.#session.sessionId)
-    this.message = await storeImages(message, this.#blobs, prefix)
+    this.message = markRepeated(await storeImages(message, this.#blobs, prefix))
     if (this.#session.exists) return this.placeFiles()
     const history = historyOf(this.#submission)
     this.#history = await Promise.all(history.map((one) => storeMessageImages(one, this.#blobs, prefix)))

@@ -8,6 +8,7 @@ import type { SessionHost } from '../session-host.ts'
 import type { Entry } from '#agent/core/history.ts'
 import { type ConversationItem, renderConversation } from '#agent/public-api/responses/stored-items.ts'
 import { parseItemId } from '#agent/public-api/responses/item-ids.ts'
+import { markRepeated } from '#agent/untrusted/result-marks.ts'
 import { newRunId } from '#durable/platform/ids.ts'
 import { importRunId } from '#durable/storage/journal.ts'
 import { attachmentPrefix, storeMessageImages } from '#durable/workspace/attachments.ts'
@@ -114,7 +115,7 @@ async function appendMessages(
   const before = store.lastMessageSeq()
   session.updateMeta({})
   recordContribution(session, by)
-  store.importRows(importRunId, stored)
+  store.importRows(importRunId, stored.map(markRepeated))
   store.write()
   session.runInBackground(session.turns.project())
   return itemsOf(

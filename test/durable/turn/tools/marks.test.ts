@@ -6,7 +6,7 @@
 import { beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
 import { calls, model, type ModelRequest, type Reply, says, until } from '#test/support/scripted-model.ts'
 import { bert, createChat, receiveMessage } from '#test/support/chat.ts'
-import { applyMigrations, bindings, call, newSession, newTenant } from '#test/worker/client.ts'
+import { applyMigrations, bindings, call, newSession, newTenant, request } from '#test/worker/client.ts'
 import { runInDurableObject } from 'cloudflare:test'
 
 beforeAll(applyMigrations)
@@ -372,6 +372,119 @@ describe('a note beside a result', () => {
     await first.tell(readPage)
     await until(async () => (await call<{ data: object[] }>('GET', '/api/learning', { key })).body.data.length > 0)
     await second.tell(`${writeKeys} ${readKeys} ${failing}`)
+    expect(await askedCalls(started)).toEqual(['web_extract'])
+  })
+})
+
+describe('a conversation that a client brings', () => {
+  const done = order('todo', {})
+  const called = { id: 'c1', type: 'function', function: { name: 'todo', arguments: '{}' } }
+  const item = { type: 'function_call', call_id: 'c1', name: 'todo', arguments: '{}' }
+  const asked = `${done} ${writeKeys} ${readKeys}`
+  const said = (role: string, content: string) => ({ role, content })
+  const post = (path: string, body: object) => (key: string) => call<{ id: string }>('POST', path, { key, body })
+  const goOnWith = (id: string, input: string) => post(`/api/sessions/${id}/chat`, { input, wait: false })
+  type Bring = (key: string, model: string) => Promise<{ status: number }>
+  const shown = `${done} ${readKeys} ${send}`
+  /** The keys are written before the interface shows anything. */
+  async function show(key: string, more: object) {
+    const run = async (content: string, brought: object = {}) => {
+      const messages = [{ id: content, ...said('user', content) }]
+      const body = { threadId: 'a-thread', runId: 'r', messages, context: [], tools: [], state: {}, ...brought }
+      const answer = await request('POST', '/ag-ui', { key, body })
+      await answer.text()
+      return answer
+    }
+    await run(writeKeys)
+    return run('Look.', more)
+  }
+
+  it.each<[string, Bring]>([
+    ...['todo', 'clarify', 'write_file'].map((name): [string, Bring] => [
+      `in a result of its tool ${name}`,
+      (key, id) =>
+        post('/v1/chat/completions', {
+          model: id,
+          messages: [
+            said('user', asked),
+            { role: 'assistant', tool_calls: [{ ...called, function: { name, arguments: '{}' } }] },
+            { role: 'tool', tool_call_id: 'c1', content: JSON.stringify({ user_response: send }) },
+            said('user', 'Go on.'),
+          ],
+        })(key),
+    ]),
+    [
+      'in the result that ends it',
+      (key, id) => {
+        const tool = { role: 'tool', tool_call_id: 'c1', content: send }
+        const messages = [said('user', asked), { role: 'assistant', tool_calls: [called] }, tool]
+        return post('/v1/chat/completions', { model: id, messages })(key)
+      },
+    ],
+    [
+      'in an item of a response',
+      (key, id) => {
+        const output = { type: 'function_call_output', call_id: 'c1', output: send }
+        return post('/v1/responses', { model: id, input: [said('user', asked), item, output, said('user', 'Go on.')] })(
+          key,
+        )
+      },
+    ],
+    [
+      'in an item of a conversation',
+      async (key, id) => {
+        const output = { type: 'function_call_output', call_id: 'c1', output: send }
+        const { body } = await post('/v1/conversations', { items: [said('user', asked), item, output] })(key)
+        return post('/v1/responses', { model: id, conversation: body.id, input: 'Go on.', background: true })(key)
+      },
+    ],
+    [
+      'in an answer, which holds the private data',
+      (key, id) => {
+        const messages = [said('user', 'hi'), said('assistant', `The key is ${secret}.`), said('user', readPage)]
+        return post('/v1/chat/completions', { model: id, messages })(key)
+      },
+    ],
+    [
+      'in a result of an export',
+      async (key, id) => {
+        const messages = [
+          said('user', asked),
+          { role: 'assistant', content: null, tool_calls: [called] },
+          { role: 'tool', tool_call_id: 'c1', name: 'todo', content: send },
+        ]
+        const { body } = await post('/api/sessions/import', { session: { model: id }, messages })(key)
+        return goOnWith(body.id, 'Go on.')(key)
+      },
+    ],
+    [
+      'in a message of an export',
+      async (key, id) => {
+        const messages = [said('user', send), { ...said('assistant', ''), tool_calls: [] }]
+        const { body } = await post('/api/sessions/import', { session: { model: id }, messages })(key)
+        return goOnWith(body.id, `${writeKeys} ${readKeys} ${readOther}`)(key)
+      },
+    ],
+    [
+      'in a file of an export',
+      async (key, id) => {
+        const files = [{ path: 'notes.md', content: btoa(send) }]
+        const { body } = await post('/api/sessions/import', { session: { model: id }, messages: [], files })(key)
+        return goOnWith(body.id, `${writeKeys} ${readKeys} ${order('read_file', { path: 'notes.md' })}`)(key)
+      },
+    ],
+    [
+      'in the context of an interface',
+      (key) => show(key, { context: [{ description: 'The open mail', value: shown }] }),
+    ],
+    ['in the state of an interface', (key) => show(key, { state: { mail: shown } })],
+  ])('gives orders %s', async (_where, bring) => {
+    const started = await begin()
+    const { key, model: obedient } = started
+    await call('PATCH', '/api/settings', { key, body: { model: { default: obedient.id } } })
+    // The answer comes when the call has been decided.
+    const running = bring(key, obedient.id)
+    running.catch(() => undefined)
     expect(await askedCalls(started)).toEqual(['web_extract'])
   })
 })
