@@ -330,7 +330,7 @@ describe.skipIf(chromium === undefined)('the screens of the page in Chromium', (
     await page.getByRole('heading', { name: 'two.md' }).waitFor()
     await client.send('PUT', `/api/sessions/${id}/files/sum.py`, { raw: 'def add(x):\n    return x + 1\n' })
     await open(`files/${id}/file:sum.py`)
-    await page.locator('.preview .code-key', { hasText: 'def' }).waitFor()
+    await page.locator('.preview .code-keyword', { hasText: 'def' }).waitFor()
     await page.getByRole('button', { name: 'Source' }).click()
     const source = page.getByRole('textbox', { name: 'sum.py' })
     await source.fill('pass')

@@ -4,7 +4,7 @@ import { type ReadonlySignal, useComputed, useSignal } from '@preact/signals'
 import { useEffect, useLayoutEffect, useRef } from 'preact/hooks'
 import { arrangeBlocks, shows } from '../../model/arrange-blocks.ts'
 import { type Block, joinBlocks, toBlocks } from '../../model/blocks.ts'
-import { type Anchor, findAnchor, isAtEnd, restoreAnchor } from './anchor.ts'
+import { type Anchor, endPx, findAnchor, isAtEnd, restoreAnchor } from './anchor.ts'
 import { IconButton } from '../../parts/button.tsx'
 import { showError } from '../../parts/toast.ts'
 import { formatDay } from '../../words/format.ts'
@@ -24,6 +24,7 @@ const maxShown = 200
 const pageSize = 50
 const nearPx = 600
 const markedTopPx = 80
+const unfoldMs = 1_000
 
 export function MessageList() {
   const ref = useRef<HTMLDivElement>(null)
@@ -48,17 +49,26 @@ export function MessageList() {
     isAway.value = timeline.value.newer !== null || !isFollowing.current
   })
   useWatchers()
-  const height = useRef(0)
-  useEffect(() => watchSize(ref.current, isFollowing, height), [])
-  const onScroll = () => {
-    const list = ref.current
-    // A card below has changed the height since, and the end is followed as soon as that is observed.
-    if (!list || (isFollowing.current && list.clientHeight !== height.current)) return
+  const seen = useRef({ clientHeight: 0, scrollHeight: 0, scrollTop: 0 })
+  useEffect(() => watchSize(ref.current, isFollowing, seen), [])
+  const judge = (list: HTMLElement) => {
     isFollowing.current = last.value === undefined && isAtEnd(list)
     isAway.value = timeline.value.newer !== null || !isFollowing.current
     anchor.current = findAnchor(list)
+  }
+  const onScroll = () => {
+    const list = ref.current
+    // A change of size moved the end away, which is followed as soon as that is observed.
+    if (!list || (isFollowing.current && isOutgrown(list, seen.current))) return
+    judge(list)
     if (list.scrollTop < nearPx) showOlder(window, { last, shown })
     else if (isNearEnd(list)) showNewer(window, { last, shown })
+  }
+  /** What a person unfolds stays where it is, also when its content has to be loaded. */
+  const onClick = ({ target }: Event) => {
+    if (!(target as Element).closest('summary, .code-bar')) return
+    isFollowing.current = false
+    setTimeout(() => ref.current && judge(ref.current), unfoldMs)
   }
   return (
     <div class="list-frame">
@@ -70,18 +80,21 @@ export function MessageList() {
         aria-label={t('conversation')}
         tabIndex={0}
         onScroll={onScroll}
+        onClick={onClick}
       >
-        {(start > 0 || timeline.value.older) && <p class="note">{t('olderAbove')}</p>}
-        {withDays(blocks.value.slice(start, end)).map((entry) =>
-          typeof entry === 'string' ? (
-            <p key={`day ${entry}`} class="day">
-              {formatDay(entry)}
-            </p>
-          ) : (
-            <BlockView key={entry.key} block={entry} />
-          ),
-        )}
-        {end === blocks.value.length && timeline.value.newer === null && <EndOfRun />}
+        <div>
+          {(start > 0 || timeline.value.older) && <p class="note">{t('olderAbove')}</p>}
+          {withDays(blocks.value.slice(start, end)).map((entry) =>
+            typeof entry === 'string' ? (
+              <p key={`day ${entry}`} class="day">
+                {formatDay(entry)}
+              </p>
+            ) : (
+              <BlockView key={entry.key} block={entry} />
+            ),
+          )}
+          {end === blocks.value.length && timeline.value.newer === null && <EndOfRun />}
+        </div>
       </div>
       {isAway.value && <ToEnd onClick={() => goToEnd(ref.current, refs)} />}
     </div>
@@ -208,22 +221,25 @@ function showNewer({ end, blocks, shown: count }: Shown, { last, shown }: Signal
   shown.value = Math.min(maxShown, count + next - end)
 }
 
-/** Pictures and folded parts change heights without an event of the session. */
+/** Pictures, cards of files and rows of icons change heights without an event of the session. */
 function watchSize(
   list: HTMLElement | null,
   isFollowing: { readonly current: boolean },
-  height: { current: number },
+  seen: { current: Seen },
 ): (() => void) | undefined {
   if (!list) return undefined
   const follow = () => {
-    height.current = list.clientHeight
     if (isFollowing.current) list.scrollTop = list.scrollHeight
+    const { clientHeight, scrollHeight, scrollTop } = list
+    seen.current = { clientHeight, scrollHeight, scrollTop }
   }
   const observer = new ResizeObserver(follow)
-  observer.observe(list)
-  list.addEventListener('load', follow, true)
-  return () => {
-    observer.disconnect()
-    list.removeEventListener('load', follow, true)
-  }
+  for (const one of [list, ...list.children]) observer.observe(one)
+  return () => observer.disconnect()
 }
+
+type Seen = Pick<HTMLElement, 'clientHeight' | 'scrollHeight' | 'scrollTop'>
+
+/** Whether the size has changed, and the person has not gone up. */
+const isOutgrown = (list: HTMLElement, { clientHeight, scrollHeight, scrollTop }: Seen): boolean =>
+  (list.clientHeight !== clientHeight || list.scrollHeight !== scrollHeight) && list.scrollTop > scrollTop - endPx
