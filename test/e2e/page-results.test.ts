@@ -97,7 +97,10 @@ describe.skipIf(chromium === undefined)('files in the chat', () => {
     const id = await client.newSession()
     for (const name of ['one', 'two', 'three']) await put(id, `${name}.txt`, name)
     await client.chat(id, '[[text 900]]')
-    await client.chat(id, `[[call terminal {"command":"seq 300"} then say ${'[one](one.txt) [two](two.txt)\n\n'.repeat(9)}]]`)
+    await client.chat(
+      id,
+      `[[call terminal {"command":"seq 300"} then say ${'[one](one.txt) [two](two.txt)\n\n'.repeat(9)}]]`,
+    )
     // The cards come after the text.
     const waits = Promise.withResolvers<void>()
     await page.route('**/files/**', async (route) => {

@@ -340,8 +340,10 @@ describe.skipIf(chromium === undefined)('the screens of the page in Chromium', (
     // What is not saved is not hidden behind the preview.
     await expect.poll(() => source.inputValue()).toBe('pass')
     await source.press('Control+s')
-    await page.locator('.preview .code', { hasText: 'pass' }).waitFor()
+    await page.getByText('Saved.').first().waitFor()
     expect((await client.get(`/api/sessions/${id}/files/sum.py`)).text).toBe('pass')
+    await page.getByRole('button', { name: 'Preview' }).click()
+    await page.locator('.preview .code', { hasText: 'pass' }).waitFor()
     await page.getByRole('button', { name: 'Changes', exact: true }).click()
     await page.getByRole('button', { name: 'Roll back' }).first().click()
     const dialog = page.getByRole('dialog')

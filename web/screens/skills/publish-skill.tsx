@@ -104,7 +104,8 @@ const { say } = wordsOf(
     folderHint: 'Bekommt den Ordner {name}. Leer: die oberste Ebene.',
     into: 'Zweig',
     intoHint: 'Leer: der Standardzweig des Repositorys.',
-    noSecret: 'Das braucht ein Token von GitHub, das Inhalte und Pull Requests schreiben darf, als Geheimnis gespeichert:',
+    noSecret:
+      'Das braucht ein Token von GitHub, das Inhalte und Pull Requests schreiben darf, als Geheimnis gespeichert:',
     opened: 'Der Pull Request ist offen:',
     openAlready: 'Diese Dateien wurden schon angeboten:',
     pull: 'Pull Request {number}',
