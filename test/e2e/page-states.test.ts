@@ -138,7 +138,7 @@ describe.skipIf(chromium === undefined)('the state of runs, jobs and channels', 
     const form = page.getByRole('form', { name: 'MCP-Server hinzufügen' })
     await form.getByLabel('Name').fill('gruss')
     await form.getByLabel('Verbindung').selectOption({ label: 'Programm' })
-    await form.getByLabel('Programm').fill('python3\n/workspace/server.py')
+    await form.getByLabel(/^Programm/).fill('python3\n/workspace/server.py')
     await form.getByLabel('Variablen').fill('GRUSS=Servus')
     await form.getByRole('button', { name: 'Hinzufügen' }).click()
     const card = page.locator('li.card', { hasText: 'python3 /workspace/server.py' })
