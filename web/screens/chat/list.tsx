@@ -41,35 +41,8 @@ export function MessageList() {
   const refs = { last, shown, isFollowing, anchor }
   const markedKey = useMarked(stored, blocks.value, refs)
   useFollowSent(ref, refs)
-  useLayoutEffect(() => {
-    const list = ref.current
-    if (!list) return
-    settle(list, window, refs)
-    mark(list, markedKey)
-    isAway.value = timeline.value.newer !== null || !isFollowing.current
-  })
   useWatchers()
-  const seen = useRef({ clientHeight: 0, scrollHeight: 0, scrollTop: 0 })
-  useEffect(() => watchSize(ref.current, isFollowing, seen), [])
-  const judge = (list: HTMLElement) => {
-    isFollowing.current = last.value === undefined && isAtEnd(list)
-    isAway.value = timeline.value.newer !== null || !isFollowing.current
-    anchor.current = findAnchor(list)
-  }
-  const onScroll = () => {
-    const list = ref.current
-    // A change of size moved the end away, which is followed as soon as that is observed.
-    if (!list || (isFollowing.current && isOutgrown(list, seen.current))) return
-    judge(list)
-    if (list.scrollTop < nearPx) showOlder(window, { last, shown })
-    else if (isNearEnd(list)) showNewer(window, { last, shown })
-  }
-  /** What a person unfolds stays where it is, also when its content has to be loaded. */
-  const onClick = ({ target }: Event) => {
-    if (!(target as Element).closest('summary, .code-bar')) return
-    isFollowing.current = false
-    setTimeout(() => ref.current && judge(ref.current), unfoldMs)
-  }
+  const { onScroll, onClick } = useScrolling(ref, { window, refs, isAway, markedKey })
   return (
     <div class="list-frame">
       <div
@@ -99,6 +72,47 @@ export function MessageList() {
       {isAway.value && <ToEnd onClick={() => goToEnd(ref.current, refs)} />}
     </div>
   )
+}
+
+type Scrolling = {
+  readonly window: Shown
+  readonly refs: Refs
+  readonly isAway: { value: boolean }
+  readonly markedKey: string | undefined
+}
+
+/** Keeps the end or the place of the reader in view, and shows more where the reader comes near the end of what is shown. */
+function useScrolling(ref: { readonly current: HTMLElement | null }, { window, refs, isAway, markedKey }: Scrolling) {
+  const { last, isFollowing, anchor } = refs
+  const seen = useRef({ clientHeight: 0, scrollHeight: 0, scrollTop: 0 })
+  useLayoutEffect(() => {
+    const list = ref.current
+    if (!list) return
+    settle(list, window, refs)
+    mark(list, markedKey)
+    isAway.value = timeline.value.newer !== null || !isFollowing.current
+  })
+  useEffect(() => watchSize(ref.current, isFollowing, seen), [])
+  const judge = (list: HTMLElement) => {
+    isFollowing.current = last.value === undefined && isAtEnd(list)
+    isAway.value = timeline.value.newer !== null || !isFollowing.current
+    anchor.current = findAnchor(list)
+  }
+  const onScroll = () => {
+    const list = ref.current
+    // A change of size moved the end away, which is followed as soon as that is observed.
+    if (!list || (isFollowing.current && isOutgrown(list, seen.current))) return
+    judge(list)
+    if (list.scrollTop < nearPx) showOlder(window, refs)
+    else if (isNearEnd(list)) showNewer(window, refs)
+  }
+  /** What a person unfolds stays where it is, also when its content has to be loaded. */
+  const onClick = ({ target }: Event) => {
+    if (!(target as Element).closest('summary, .code-bar')) return
+    isFollowing.current = false
+    setTimeout(() => ref.current && judge(ref.current), unfoldMs)
+  }
+  return { onScroll, onClick }
 }
 
 /** Reads what belongs to the messages and is not in them. */
