@@ -93,6 +93,41 @@ describe.skipIf(chromium === undefined)('files in the chat', () => {
     expect(errors.filter((text) => !/404/.test(text))).toEqual([])
   })
 
+  it('shows the end of a long session when its cards have come, and keeps in place what is unfolded', async () => {
+    const id = await client.newSession()
+    for (const name of ['one', 'two', 'three']) await put(id, `${name}.txt`, name)
+    await client.chat(id, '[[text 900]]')
+    await client.chat(
+      id,
+      `[[call terminal {"command":"seq 300"} then say ${'[one](one.txt) [two](two.txt)\n\n'.repeat(9)}]]`,
+    )
+    // The cards come after the text.
+    const waits = Promise.withResolvers<void>()
+    await page.route('**/files/**', async (route) => {
+      await waits.promise
+      await route.continue()
+    })
+    await open(id)
+    await page.locator('.end-of-run .actions').waitFor()
+    waits.resolve()
+    await expect.poll(() => page.locator('.block.text .file-name').count()).toBe(18)
+    const gap = `(() => { const list = document.querySelector('.list'); return list.scrollHeight - list.scrollTop - list.clientHeight })()`
+    await expect.poll(() => page.evaluate(gap)).toBeLessThan(2)
+    expect(await page.getByRole('button', { name: 'To the newest message' }).count()).toBe(0)
+    await client.chat(id, '[[call terminal {"command":"seq 400"} then say Done.]]')
+    await page.locator('.block.text', { hasText: 'Done.' }).waitFor()
+    await page.getByRole('button', { name: 'Answer again' }).waitFor()
+    const last = page.locator('.block.calls summary').last()
+    const [before] = await readBoxes(last)
+    await last.click()
+    await page.locator('.term').last().waitFor()
+    const [after] = await readBoxes(last)
+    expect(Math.abs(after.y - before.y)).toBeLessThan(2)
+    await page.getByRole('button', { name: 'To the newest message' }).click()
+    await expect.poll(() => page.evaluate(gap)).toBeLessThan(2)
+    await page.unroute('**/files/**')
+  })
+
   it('keeps the single line breaks of an answer', async () => {
     const id = await client.newSession()
     await client.chat(id, '[[say one\ntwo\nthree]]')

@@ -2,6 +2,7 @@
 
 import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { readProgram } from '../../web/model/mcp-program.ts'
 import { type Browser, chromium, launchBrowser } from './support/chromium.ts'
 import { type Client, eventually, newTenant } from './support/client.ts'
 import { owner } from './support/here.ts'
@@ -117,6 +118,34 @@ describe.skipIf(chromium === undefined)('the state of runs, jobs and channels', 
     await card.getByRole('button', { name: 'Prüfen' }).click()
     await card.locator('.badge.good', { hasText: 'Geht' }).waitFor()
     expect((await client.get('/api/channels')).json.data).toHaveLength(1)
+    await page.context().close()
+  })
+
+  it('adds a program as an MCP server in German, and does not call it broken before a session has run it', async () => {
+    const page = await signIn('de-DE', 360)
+    const program = { url: null, transport: 'stdio', command: 'python3', args: ['/workspace/server.py'], auth: 'none' }
+    const state = { enabled: true, trusted: false, tool_count: 0, source: 'tenant', breaker: 'closed', era: null }
+    const server = { ...program, ...state, alias: 'gruss', status: 'unavailable', reason: 'It is a program.' }
+    const bodies: unknown[] = []
+    // This deployment has no host.
+    await page.route('**/api/mcp/servers', async (route) => {
+      if (route.request().method() === 'POST') bodies.push(route.request().postDataJSON())
+      const isList = route.request().method() === 'GET'
+      const shown = { ...server, fetched_at: null }
+      await route.fulfill({ json: isList ? { data: bodies.length ? [shown] : [], next_cursor: null } : shown })
+    })
+    await openScreen(page, 'mcp')
+    const form = page.getByRole('form', { name: 'MCP-Server hinzufügen' })
+    await form.getByLabel('Name').fill('gruss')
+    await form.getByLabel('Verbindung').selectOption({ label: 'Programm' })
+    await form.getByLabel(/^Programm/).fill('python3\n/workspace/server.py')
+    await form.getByLabel('Variablen').fill('GRUSS=Servus')
+    await form.getByRole('button', { name: 'Hinzufügen' }).click()
+    const card = page.locator('li.card', { hasText: 'python3 /workspace/server.py' })
+    await card.locator('.badge', { hasText: 'Läuft in Sitzungen' }).waitFor()
+    expect(bodies).toEqual([{ alias: 'gruss', ...readProgram('python3\n/workspace/server.py', 'GRUSS=Servus') }])
+    expect([await card.locator('.bad, .failure').count(), await fits(page)]).toEqual([0, true])
+    expect(await card.getByRole('button', { name: 'Prüfen' }).count()).toBe(0)
     await page.context().close()
   })
 

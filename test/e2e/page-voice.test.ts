@@ -90,6 +90,23 @@ describe.skipIf(chromium === undefined)('the voice mode', () => {
     await page.context().close()
   })
 
+  it('goes on with the voice of the browser when the vendor fails, and says why', async () => {
+    const page = await open('de-DE', 390)
+    await answerBy(page, ['[[say Trotzdem gesagt.]]'], undefined)
+    await page.route('**/v1/audio/speech', (route) =>
+      route.fulfill({ status: 502, json: { error: { code: 'provider_error', message: 'no voice', param: null } } }),
+    )
+    await page.evaluate(`{
+      globalThis.said = []
+      speechSynthesis.speak = (one) => { said.push(one.lang + ' ' + one.text); setTimeout(() => one.dispatchEvent(new Event('end')), 50) }
+    }`)
+    await page.getByRole('button', { name: 'Sprachmodus', exact: true }).click()
+    await expect.poll(() => page.evaluate('said')).toEqual(['de Trotzdem gesagt.'])
+    await page.getByText('Der Anbieter des Modells hat einen Fehler gemeldet.').waitFor()
+    await page.getByRole('region', { name: 'Sprachmodus' }).getByText('Ich höre zu.').waitFor()
+    await page.context().close()
+  })
+
   it('takes the voices of the browser where no vendor is configured', async () => {
     const { client: other } = await newTenant(owner)
     const change = { stt: { provider: 'deepgram' }, tts: { provider: 'elevenlabs' } }

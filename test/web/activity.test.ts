@@ -28,6 +28,7 @@ describe('the summary', () => {
       ['run 2 ', 'write 1 a'],
     ],
     ['other tools by their names', [call('mcp_x'), call('mcp_x'), call('mcp_y')], ['other 2 mcp_x', 'other 1 mcp_y']],
+    ['servers and plugins after their tools', [call('mcp__my_wiki__find_page')], ['other 1 find_page (my_wiki)']],
     ['a call without input', [call('write_file', undefined)], ['write 1 ']],
   ])('has %s', (_name, calls, shown) =>
     expect(summarise(calls).map(({ kind, count, name }) => `${kind} ${count} ${name}`)).toEqual(shown),
@@ -36,6 +37,7 @@ describe('the summary', () => {
   it.each([
     ['browser_click', 'browse'],
     ['terminal', 'run'],
+    ['make_document', 'document'],
     ['constructor', 'other'],
   ])('%s is of the kind %s', (tool, kind) => expect(kindOf(tool)).toBe(kind))
 

@@ -19,8 +19,13 @@ const kinds = {
   remember: ['memory', 'learning'],
   skill: ['skill_view', 'skills_list', 'skill_manage'],
   ask: ['clarify'],
-  past: ['session_search'],
+  past: ['session_search', 'sessions_list'],
   job: ['cronjob'],
+  document: ['make_document'],
+  state: ['checkpoint'],
+  restore: ['restore'],
+  hand: ['request_handoff'],
+  send: ['sessions_send'],
 } as const satisfies Readonly<Record<string, readonly string[]>>
 
 export type ActivityKind = keyof typeof kinds | 'browse' | 'other'
@@ -31,6 +36,12 @@ const kindByTool = new Map<string, ActivityKind>(
 
 export const kindOf = (tool: string): ActivityKind =>
   kindByTool.get(tool) ?? (tool.startsWith('browser_') ? 'browse' : 'other')
+
+/** `mcp__wiki__find` as people say it. */
+export function sayTool(tool: string): string {
+  const [, owner, name] = /^(?:mcp|plugin)__([^_]+(?:_[^_]+)*)__(.+)$/.exec(tool) ?? []
+  return owner === undefined ? tool : `${name} (${owner})`
+}
 
 export type Activity = {
   readonly kind: ActivityKind
@@ -52,7 +63,7 @@ export function summarise(calls: readonly ToolBlock[]): readonly Activity[] {
     const key = kind === 'other' ? call.tool : kind
     const one = found.get(key) ?? { kind, names: new Set<string>(), count: 0 }
     one.count++
-    const name = kind === 'other' ? call.tool : fileOf(call)
+    const name = kind === 'other' ? sayTool(call.tool) : fileOf(call)
     if (name) one.names.add(name)
     found.set(key, one)
   }

@@ -31,7 +31,7 @@ export function normaliseMermaid(text: string): string | undefined {
   const [head = '', ...rest] = lines
   const flow = /^(?:graph|flowchart)(?:-elk)?(?:[ \t]+(TB|TD|BT|RL|LR))?[ \t]*(?:;(.*))?$/i.exec(head)
   if (flow) return normaliseFlow(flow[1]?.toUpperCase() ?? 'TD', [flow[2] ?? '', ...rest])
-  const spaced = /^classDiagram/.test(head) ? classRelation : /^erDiagram/.test(head) ? entityRelation : undefined
+  const [, spaced] = relations.find(([kind]) => head.startsWith(kind)) ?? []
   if (!spaced) return lines.join('\n')
   return [head, ...rest.map((line) => spaceRelation(line, spaced))].join('\n')
 }
@@ -39,6 +39,10 @@ export function normaliseMermaid(text: string): string | undefined {
 const classRelation =
   /(?<=[\w"`~>])[ \t]*(<\|--|--\|>|<\|\.\.|\.\.\|>|\*--|--\*|o--|--o|<--|-->|<\.\.|\.\.>|--|\.\.)[ \t]*(?=[\w"`])/
 const entityRelation = /(?<=[\w"])[ \t]*([|}][o|](?:--|\.\.)[o|][|{])[ \t]*(?=[\w"])/
+const relations = [
+  ['classDiagram', classRelation],
+  ['erDiagram', entityRelation],
+] as const
 const spaceRelation = (line: string, relation: RegExp): string => {
   const at = line.indexOf(':')
   const [names, label] = at < 0 ? [line, ''] : [line.slice(0, at), line.slice(at)]
@@ -143,20 +147,27 @@ function readNodes(text: string, from: number, ids: Map<string, string>): Read |
 /** Signs of an id: no brackets, no spaces, and neither the beginning of a link nor of a class. */
 const idPattern = /(?:(?!--|==|-\.|~~~|:::|<-|<=)[^\s[\](){}>|&;"@])+/y
 
+const className = /:::[\w-]+/y
+
 function readNode(text: string, from: number, ids: Map<string, string>): Read | undefined {
-  idPattern.lastIndex = from
-  const [id] = idPattern.exec(text) ?? []
+  const [id] = match(idPattern, text, from) ?? []
   if (id === undefined) return undefined
-  const isKnown = ids.has(id)
-  const safe = ids.get(id) ?? (/^\w+$/.test(id) ? id : `node_${ids.size}_`)
-  ids.set(id, safe)
   const at = from + id.length
   const shape = readShape(text, at)
   // `A@{…}` and unclosed brackets.
-  if (shape === undefined && /^[[({>@]/.test(text.slice(at))) return undefined
-  const drawn = shape?.text ?? (isKnown || safe === id ? '' : `[${hide(id)}]`)
-  const [named = ''] = /^:::[\w-]+/.exec(text.slice(shape?.end ?? at)) ?? []
-  return { text: safe + drawn, end: (shape?.end ?? at) + named.length }
+  if (!shape && '[({>@'.includes(text[at] ?? ' ')) return undefined
+  const end = shape?.end ?? at
+  const [named = ''] = match(className, text, end) ?? []
+  return { text: drawNode(id, shape, ids), end: end + named.length }
+}
+
+/** A node of other letters gets an id of plain ones, and keeps its name as its label. */
+function drawNode(id: string, shape: Read | undefined, ids: Map<string, string>): string {
+  const isKnown = ids.has(id)
+  const safe = ids.get(id) ?? (/^\w+$/.test(id) ? id : `node_${ids.size}_`)
+  ids.set(id, safe)
+  if (shape) return safe + shape.text
+  return isKnown || safe === id ? safe : `${safe}[${hide(id)}]`
 }
 
 function readShape(text: string, at: number): Read | undefined {

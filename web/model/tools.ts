@@ -12,8 +12,9 @@ export function targetOf(tool: string, input: unknown, result?: unknown): string
   const fields = input as Readonly<Record<string, unknown>>
   const name = telling.find((one) => typeof fields[one] === 'string' && fields[one] !== '')
   if (name !== undefined) return shorten(String(fields[name]))
-  const text = JSON.stringify(input)
-  return text === '{}' ? '' : shorten(text)
+  const values = Object.values(fields)
+  const isPlain = values.every((one) => one === null || typeof one !== 'object')
+  return shorten(isPlain ? values.filter((one) => one !== null && one !== '').join(', ') : JSON.stringify(input))
 }
 
 const readText = (value: unknown, name: string): string => {

@@ -3,6 +3,8 @@
 /** By the sentence of the API. `{1}`, `{2}` stand for the parts that change. A code says what has no sentence here. */
 export const germanErrors: Readonly<Record<string, string>> = {
   '{1} has tools that this request may not use.': '{1} hat Werkzeuge, die diese Anfrage nicht benutzen darf.',
+  '{1} has these files already.': '{1} hat diese Dateien schon.',
+  '{1} holds what looks like a secret.': '{1} enthält etwas, das wie ein Geheimnis aussieht.',
   '{1} is missing.': 'Es fehlt: {1}.',
   '{1} is policy of the tenant. A session may only tighten it: change it with PATCH /api/settings.':
     'Das legen die Einstellungen fest. Eine Sitzung darf es nur verschärfen.',
@@ -37,6 +39,8 @@ export const germanErrors: Readonly<Record<string, string>> = {
     'Ein anderer Server braucht eigene Geheimnisse: gib alle an.',
   'At most {1} toolsets.': 'Höchstens {1} Werkzeuggruppen.',
   'Files are exported with format={1} only.': 'Dateien gibt es nur mit dem Format {1}.',
+  'GitHub answered {1}: {2}.': 'GitHub antwortete {1}: {2}.',
+  'GitHub did not answer.': 'GitHub hat nicht geantwortet.',
   'Line {1} is not valid JSON.': 'Zeile {1} ist kein gültiges JSON.',
   'Line {1} looks like an attack ({2}): {3}. Reword it.':
     'Zeile {1} sieht wie ein Angriff aus ({2}). Formuliere sie anders.',
@@ -373,6 +377,7 @@ export const germanReasons: Readonly<Record<string, string>> = {
   'The server did not open a stream of events.': 'Der Server hat keinen Ereignisstrom geöffnet.',
   'The program {1} has ended too often.': 'Das Programm {1} hat sich zu oft beendet.',
   'The program has ended: {1}': 'Das Programm hat sich beendet: {1}',
+  'There is no secret {1}: POST /api/secrets.': 'Ein Geheimnis {1} gibt es nicht.',
   'There is no secret named {1}. Store it under /api/secrets.':
     'Ein Geheimnis namens {1} gibt es nicht. Lege es unter „Geheimnisse“ an.',
   'It was not connected yet.': 'Er wurde noch nicht verbunden.',

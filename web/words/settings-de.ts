@@ -170,8 +170,7 @@ export const settingsInGerman: SettingWords = {
     'model.default': 'Anbieter/Modell neuer Anfragen. Standard: MODEL, sonst das des ersten Anbieters mit Schlüssel.',
     'model.temperature': 'Wie frei es formuliert. Standard: die des Anbieters.',
     'model.max_tokens': 'Standard: die des Anbieters.',
-    'model.reasoning_effort':
-      'none, minimal, low, medium, high, xhigh, max oder ultra. Mehr als das Modell kennt, wird zu seinem höchsten.',
+    'model.reasoning_effort': 'Mehr als das Modell kennt, wird zu seinem höchsten.',
     'agent.max_turns': 'Standard: 90.',
     'agent.max_turn_seconds': 'Standard: keine Grenze.',
     'agent.max_wait_seconds': 'Zusammen in einem Durchlauf, in Sekunden.',

@@ -54,8 +54,11 @@ function renderContent({ role, content }: ExportedMessage): readonly string[] {
   })
 }
 
-/** For people. An imported message may have another time zone. */
-const sayTime = (at: string): string => `${new Date(at).toISOString().slice(0, 16).replace('T', ' ')} UTC`
+/** For people, to the minute. An imported message may have another time zone. */
+function sayTime(at: string): string {
+  const [, day = at, time = '', zone = ''] = /^(.{10})T(.{5})[\d:.]*(.{1,6})$/.exec(at) ?? []
+  return `${day} ${time} ${zone === 'Z' ? 'UTC' : zone}`
+}
 
 const entities: Readonly<Record<string, string>> = {
   '&': '&amp;',

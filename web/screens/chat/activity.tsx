@@ -1,7 +1,7 @@
 /** Shows what tools have done in one line that unfolds: a line for each call, and inside of it its input and result. */
 
 import { useState } from 'preact/hooks'
-import { type Activity, kindOf, summarise, timeOf } from '../../model/activity.ts'
+import { type Activity, kindOf, sayTool, summarise, timeOf } from '../../model/activity.ts'
 import { type CallsBlock, parse, type Subagent, type ToolBlock } from '../../model/blocks.ts'
 import { targetOf } from '../../model/tools.ts'
 import { Markdown } from '../../markdown/draw.tsx'
@@ -55,7 +55,7 @@ const describe = ({ tool, input }: ToolBlock): string =>
 
 const labelOf = (tool: string): string => {
   const kind = kindOf(tool)
-  return kind === 'other' ? tool : say(`did_${kind}`)
+  return kind === 'other' ? sayTool(tool) : say(`did_${kind}`)
 }
 
 function sumUp(calls: readonly ToolBlock[]): string {

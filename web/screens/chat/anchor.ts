@@ -2,7 +2,7 @@
 
 export type Anchor = { readonly key: string; readonly top: number }
 
-const endPx = 40
+export const endPx = 40
 
 export const isAtEnd = (list: HTMLElement): boolean => list.scrollHeight - list.scrollTop - list.clientHeight < endPx
 

@@ -4,7 +4,7 @@ import { type ReadonlySignal, useComputed, useSignal } from '@preact/signals'
 import { useEffect, useLayoutEffect, useRef } from 'preact/hooks'
 import { arrangeBlocks, shows } from '../../model/arrange-blocks.ts'
 import { type Block, joinBlocks, toBlocks } from '../../model/blocks.ts'
-import { type Anchor, findAnchor, isAtEnd, restoreAnchor } from './anchor.ts'
+import { type Anchor, endPx, findAnchor, isAtEnd, restoreAnchor } from './anchor.ts'
 import { IconButton } from '../../parts/button.tsx'
 import { showError } from '../../parts/toast.ts'
 import { formatDay } from '../../words/format.ts'
@@ -24,6 +24,7 @@ const maxShown = 200
 const pageSize = 50
 const nearPx = 600
 const markedTopPx = 80
+const unfoldMs = 1_000
 
 export function MessageList() {
   const ref = useRef<HTMLDivElement>(null)
@@ -40,26 +41,8 @@ export function MessageList() {
   const refs = { last, shown, isFollowing, anchor }
   const markedKey = useMarked(stored, blocks.value, refs)
   useFollowSent(ref, refs)
-  useLayoutEffect(() => {
-    const list = ref.current
-    if (!list) return
-    settle(list, window, refs)
-    mark(list, markedKey)
-    isAway.value = timeline.value.newer !== null || !isFollowing.current
-  })
   useWatchers()
-  const height = useRef(0)
-  useEffect(() => watchSize(ref.current, isFollowing, height), [])
-  const onScroll = () => {
-    const list = ref.current
-    // A card below has changed the height since, and the end is followed as soon as that is observed.
-    if (!list || (isFollowing.current && list.clientHeight !== height.current)) return
-    isFollowing.current = last.value === undefined && isAtEnd(list)
-    isAway.value = timeline.value.newer !== null || !isFollowing.current
-    anchor.current = findAnchor(list)
-    if (list.scrollTop < nearPx) showOlder(window, { last, shown })
-    else if (isNearEnd(list)) showNewer(window, { last, shown })
-  }
+  const { onScroll, onClick } = useScrolling(ref, { window, refs, isAway, markedKey })
   return (
     <div class="list-frame">
       <div
@@ -70,22 +53,66 @@ export function MessageList() {
         aria-label={t('conversation')}
         tabIndex={0}
         onScroll={onScroll}
+        onClick={onClick}
       >
-        {(start > 0 || timeline.value.older) && <p class="note">{t('olderAbove')}</p>}
-        {withDays(blocks.value.slice(start, end)).map((entry) =>
-          typeof entry === 'string' ? (
-            <p key={`day ${entry}`} class="day">
-              {formatDay(entry)}
-            </p>
-          ) : (
-            <BlockView key={entry.key} block={entry} />
-          ),
-        )}
-        {end === blocks.value.length && timeline.value.newer === null && <EndOfRun />}
+        <div>
+          {(start > 0 || timeline.value.older) && <p class="note">{t('olderAbove')}</p>}
+          {withDays(blocks.value.slice(start, end)).map((entry) =>
+            typeof entry === 'string' ? (
+              <p key={`day ${entry}`} class="day">
+                {formatDay(entry)}
+              </p>
+            ) : (
+              <BlockView key={entry.key} block={entry} />
+            ),
+          )}
+          {end === blocks.value.length && timeline.value.newer === null && <EndOfRun />}
+        </div>
       </div>
       {isAway.value && <ToEnd onClick={() => goToEnd(ref.current, refs)} />}
     </div>
   )
+}
+
+type Scrolling = {
+  readonly window: Shown
+  readonly refs: Refs
+  readonly isAway: { value: boolean }
+  readonly markedKey: string | undefined
+}
+
+/** Keeps the end or the place of the reader in view, and shows more where the reader comes near the end of what is shown. */
+function useScrolling(ref: { readonly current: HTMLElement | null }, { window, refs, isAway, markedKey }: Scrolling) {
+  const { last, isFollowing, anchor } = refs
+  const seen = useRef({ clientHeight: 0, scrollHeight: 0, scrollTop: 0 })
+  useLayoutEffect(() => {
+    const list = ref.current
+    if (!list) return
+    settle(list, window, refs)
+    mark(list, markedKey)
+    isAway.value = timeline.value.newer !== null || !isFollowing.current
+  })
+  useEffect(() => watchSize(ref.current, isFollowing, seen), [])
+  const judge = (list: HTMLElement) => {
+    isFollowing.current = last.value === undefined && isAtEnd(list)
+    isAway.value = timeline.value.newer !== null || !isFollowing.current
+    anchor.current = findAnchor(list)
+  }
+  const onScroll = () => {
+    const list = ref.current
+    // A change of size moved the end away, which is followed as soon as that is observed.
+    if (!list || (isFollowing.current && isOutgrown(list, seen.current))) return
+    judge(list)
+    if (list.scrollTop < nearPx) showOlder(window, refs)
+    else if (isNearEnd(list)) showNewer(window, refs)
+  }
+  /** What a person unfolds stays where it is, also when its content has to be loaded. */
+  const onClick = ({ target }: Event) => {
+    if (!(target as Element).closest('summary, .code-bar')) return
+    isFollowing.current = false
+    setTimeout(() => ref.current && judge(ref.current), unfoldMs)
+  }
+  return { onScroll, onClick }
 }
 
 /** Reads what belongs to the messages and is not in them. */
@@ -208,22 +235,25 @@ function showNewer({ end, blocks, shown: count }: Shown, { last, shown }: Signal
   shown.value = Math.min(maxShown, count + next - end)
 }
 
-/** Pictures and folded parts change heights without an event of the session. */
+/** Pictures, cards of files and rows of icons change heights without an event of the session. */
 function watchSize(
   list: HTMLElement | null,
   isFollowing: { readonly current: boolean },
-  height: { current: number },
+  seen: { current: Seen },
 ): (() => void) | undefined {
   if (!list) return undefined
   const follow = () => {
-    height.current = list.clientHeight
     if (isFollowing.current) list.scrollTop = list.scrollHeight
+    const { clientHeight, scrollHeight, scrollTop } = list
+    seen.current = { clientHeight, scrollHeight, scrollTop }
   }
   const observer = new ResizeObserver(follow)
-  observer.observe(list)
-  list.addEventListener('load', follow, true)
-  return () => {
-    observer.disconnect()
-    list.removeEventListener('load', follow, true)
-  }
+  for (const one of [list, ...list.children]) observer.observe(one)
+  return () => observer.disconnect()
 }
+
+type Seen = Pick<HTMLElement, 'clientHeight' | 'scrollHeight' | 'scrollTop'>
+
+/** Whether the size has changed, and the person has not gone up. */
+const isOutgrown = (list: HTMLElement, { clientHeight, scrollHeight, scrollTop }: Seen): boolean =>
+  (list.clientHeight !== clientHeight || list.scrollHeight !== scrollHeight) && list.scrollTop > scrollTop - endPx

@@ -24,14 +24,19 @@ const maxTextBytes = 500_000
 const addressOf = ({ session, path, checkpoint }: FilePlace): string =>
   `${filePath(session, path)}${checkpoint === undefined ? '' : `?checkpoint=${checkpoint}`}`
 
+/** The path is that of a folder, whose list has no version. */
+export class FolderError extends Error {}
+
 export async function readContent(place: FilePlace): Promise<FileContent> {
   const response = await send('GET', addressOf(place))
+  const tag = response.headers.get('etag')
+  if (tag === null && response.headers.get('content-type') === 'application/json') throw new FolderError(place.path)
   const blob = await response.blob()
   const bytes = new Uint8Array(await blob.slice(0, 512).arrayBuffer())
   const picture = findMime(bytes, place.path)
   const isText = (picture === undefined || picture === 'image/svg+xml') && !bytes.includes(0)
   const text = isText && blob.size <= maxTextBytes ? await blob.text() : undefined
-  return { blob, tag: response.headers.get('etag'), picture, text }
+  return { blob, tag, picture, text }
 }
 
 /** Whether the file was there at that time. One without bytes has no range. */

@@ -12,14 +12,18 @@ import { Panel, useLoad } from '../../parts/load.tsx'
 import { goTo } from '../../parts/route.ts'
 import { showDone, showError } from '../../parts/toast.ts'
 import { t } from '../../words/words.ts'
-import { type FileContent, readContent } from './file-content.ts'
+import { type FileContent, FolderError, readContent } from './file-content.ts'
 import { inOurWords } from './file-errors.ts'
 import { isRendered, Rendered } from './views/rendered.tsx'
 
 type Props = { readonly session: string; readonly path: string }
 
 export function Preview({ session, path }: Props) {
-  const file = useLoad(() => readContent({ session, path }).catch(inOurWords), path)
+  const file = useLoad(() => readContent({ session, path }).catch(openFolder).catch(inOurWords), path)
+  function openFolder(error: unknown): never {
+    if (error instanceof FolderError) goTo('files', session, `dir:${path}`)
+    throw error
+  }
   const remove = async () => {
     if ((await ask({ title: t('delete'), text: path, action: t('delete'), isDangerous: true })) === undefined) return
     await send('DELETE', filePath(session, path))

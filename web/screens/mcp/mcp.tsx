@@ -38,8 +38,14 @@ export function McpServers() {
 
 type CardProps = { readonly server: McpServer; readonly onChange: () => Promise<void> }
 
+/** A program runs in sessions alone. Before one has listed its tools, nothing is known of it, and that is no failure. */
+const isUntried = ({ transport, status, fetched_at: fetchedAt }: McpServer): boolean =>
+  transport === 'stdio' && status === 'unavailable' && !fetchedAt
+
 /** A server whose calls are held back after failures is not shown as one that works. */
-function health({ status, breaker, reason }: McpServer): string {
+function health(server: McpServer): string {
+  const { status, breaker, reason } = server
+  if (isUntried(server)) return ''
   if (status === 'unavailable') return 'bad'
   return status === 'ready' && breaker === 'closed' && !reason ? 'good' : 'warn'
 }
@@ -54,7 +60,7 @@ function ServerCard({ server, onChange }: CardProps) {
     <li class="card" id={`mcp-${alias}`}>
       <p class="row">
         <strong dir="auto">{alias}</strong>
-        <span class={`badge ${health(server)}`}>{nameOf('status', status)}</span>
+        <span class={`badge ${health(server)}`}>{nameOf('status', isUntried(server) ? 'untried' : status)}</span>
         {era && <span class="badge">{server.protocol_version ?? era}</span>}
         {server.trusted && <span class="badge">{say('trusted')}</span>}
         {breaker !== 'closed' && <span class="badge warn">{say('resting')}</span>}
@@ -62,7 +68,7 @@ function ServerCard({ server, onChange }: CardProps) {
       <p>
         <code class="code-once">{addressOf(server)}</code>
       </p>
-      {reason && <Reason of={reason} />}
+      {isUntried(server) ? <p class="note">{say('untriedMeans')}</p> : reason && <Reason of={reason} />}
       <p class="note">
         {say('toolCount', { count: formatNumber(tools) })} {fetchedAt && formatTime(fetchedAt)}
       </p>
@@ -86,7 +92,7 @@ function Reason({ of: reason }: { readonly of: string }) {
 }
 
 function ServerActions({ server, isOwn, onChange }: CardProps & { readonly isOwn: boolean }) {
-  const { alias, enabled, trusted, auth, status } = server
+  const { alias, enabled, trusted, auth, status, transport } = server
   const address = path`/api/mcp/servers/${alias}`
   const change = async (fields: object) => {
     await api('PATCH', address, { body: fields })
@@ -128,7 +134,7 @@ function ServerActions({ server, isOwn, onChange }: CardProps & { readonly isOwn
           {say('signIn')}
         </Button>
       )}
-      <Button onClick={test}>{t('test')}</Button>
+      {transport !== 'stdio' && <Button onClick={test}>{t('test')}</Button>}
       <Button onClick={() => change({ enabled: !enabled })}>{t(enabled ? 'pause' : 'resume')}</Button>
       {isOwn && can('approve') && <Button onClick={trust}>{say(trusted ? 'distrust' : 'trust')}</Button>}
       {auth === 'oauth' && status !== 'needs_auth' && <Button onClick={signOut}>{say('signOut')}</Button>}

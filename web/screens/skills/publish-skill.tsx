@@ -7,6 +7,9 @@ import { Panel, useLoad } from '../../parts/load.tsx'
 import { addressOf } from '../../parts/route.ts'
 import { t, wordsOf } from '../../words/words.ts'
 
+/** No other secret is sent without being chosen. */
+const usual = 'GITHUB_TOKEN'
+
 type Offered = { readonly url: string; readonly number: number; readonly created: boolean }
 
 export function PublishSkill({ name }: { readonly name: string }) {
@@ -39,12 +42,13 @@ function WithSecrets({ name }: { readonly name: string }) {
 
 function PublishForm({ name, secrets }: { readonly name: string; readonly secrets: readonly string[] }) {
   const [repository, setRepository] = useState('')
-  const [secret, setSecret] = useState(secrets.find((one) => one === 'GITHUB_TOKEN') ?? secrets[0] ?? '')
+  const [secret, setSecret] = useState(secrets.find((one) => one === usual) ?? '')
   const [folder, setFolder] = useState('skills')
   const [into, setInto] = useState('')
   const [offered, setOffered] = useState<Offered>()
   const send = async () => {
     setOffered(undefined)
+    if (!secret) throw new Error(say('chooseSecret'))
     const branch = into.trim()
     const body = { repository: repository.trim(), secret, folder: folder.trim(), ...(branch && { into: branch }) }
     setOffered(await api('POST', path`/api/skills/${name}/publish`, { body }))
@@ -56,7 +60,7 @@ function PublishForm({ name, secrets }: { readonly name: string; readonly secret
       <Choice
         label={say('secret')}
         value={secret}
-        options={secrets.map((one) => [one, one] as const)}
+        options={[...(secret ? [] : ['']), ...secrets].map((one) => [one, one] as const)}
         onChange={setSecret}
       />
       <Field label={say('folder')} value={folder} onChange={setFolder} hint={say('folderHint', { name })} />
@@ -77,6 +81,7 @@ const { say } = wordsOf(
   {
     about:
       'The files become one commit on a branch, and a pull request. Everybody who sees the repository can read them.',
+    chooseSecret: 'Choose the secret with the token of GitHub.',
     folder: 'Folder of the repository',
     folderHint: 'Gets the folder {name}. Empty: the top of the repository.',
     into: 'Branch',
@@ -94,11 +99,13 @@ const { say } = wordsOf(
   {
     about:
       'Die Dateien werden ein Commit auf einem Zweig und ein Pull Request. Alle, die das Repository sehen, können sie lesen.',
+    chooseSecret: 'Wähle das Geheimnis mit dem Token von GitHub.',
     folder: 'Ordner im Repository',
     folderHint: 'Bekommt den Ordner {name}. Leer: die oberste Ebene.',
     into: 'Zweig',
     intoHint: 'Leer: der Standardzweig des Repositorys.',
-    noSecret: 'Das braucht ein Token von GitHub, das Inhalte und Pull Requests schreiben darf, als Geheimnis gespeichert:',
+    noSecret:
+      'Das braucht ein Token von GitHub, das Inhalte und Pull Requests schreiben darf, als Geheimnis gespeichert:',
     opened: 'Der Pull Request ist offen:',
     openAlready: 'Diese Dateien wurden schon angeboten:',
     pull: 'Pull Request {number}',

@@ -1,6 +1,7 @@
 /** Speaks sentences in their order, by the configured vendor or by the browser, until it is interrupted. */
 
 import { send } from '../../../api/client.ts'
+import { showError } from '../../../parts/toast.ts'
 import { language } from '../../../words/words.ts'
 
 export type Speaker = {
@@ -36,7 +37,11 @@ const fetchSpeech: Say = (input, signal) => {
     try {
       await playSound(await fetched, signal)
     } catch (error) {
-      if (!signal.aborted) throw error
+      if (signal.aborted) return
+      if (!('speechSynthesis' in globalThis)) throw error
+      // The conversation goes on with the voice of the browser, and says why.
+      showError(error)
+      await prepareUtterance(input, signal)()
     }
   }
 }

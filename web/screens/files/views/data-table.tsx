@@ -33,7 +33,8 @@ export function DataTable({ rows, name, hasMore = false }: Props) {
                   key={column}
                   scope="col"
                   class={isNumber(body[0]?.[column]) ? 'align-right' : undefined}
-                  aria-sort={sorting?.column === column ? sorting.order : undefined}>
+                  aria-sort={sorting?.column === column ? sorting.order : undefined}
+                >
                   <button type="button" onClick={() => sort(column)} dir="auto">
                     {showBidi(head[column] ?? '') || `${column + 1}`}
                     {sorting?.column === column && <span aria-hidden="true">{signs[sorting.order]}</span>}
