@@ -9,7 +9,9 @@ const { renderMarkdown, listHeadings } = (await import(
   renderMarkdown: (page: string, text: string, options: { draw: (code: string) => string | undefined }) => string
   listHeadings: (text: string) => readonly { readonly title: string; readonly anchor: string }[]
 }
-const { buildSearchIndex } = (await import(new URL('../../scripts/docs-site/search-index.mjs', import.meta.url).href)) as {
+const { buildSearchIndex } = (await import(
+  new URL('../../scripts/docs-site/search-index.mjs', import.meta.url).href
+)) as {
   buildSearchIndex: (pages: readonly { readonly address: string; readonly text: string }[]) => {
     readonly pages: readonly (readonly [address: string, name: string])[]
   }
