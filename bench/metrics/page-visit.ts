@@ -13,7 +13,7 @@ export const signIn = async (target: Target, context: BrowserContext): Promise<v
   const { hash } = new URL(url)
   const page = await context.newPage()
   await page.goto(`${target.origin}/${hash}`)
-  await page.getByRole('textbox', { name: 'Message' }).waitFor()
+  await page.locator('.composer textarea').waitFor()
   await page.close()
 }
 
