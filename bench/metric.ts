@@ -2,7 +2,12 @@
 
 import type { Stage } from './stage.ts'
 
-export type Options = { readonly rounds: number; readonly quick: boolean }
+export type Options = {
+  readonly rounds: number
+  readonly quick: boolean
+  /** Parts of a metric that has some, instead of all. */
+  readonly only?: readonly string[]
+}
 
 export type Goal = { readonly is: 'at most' | 'at least'; readonly value: number }
 

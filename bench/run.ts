@@ -1,5 +1,5 @@
 /**
- * `npm run bench -- [P1 P3 …] [--rounds 20] [--quick] [--write] [--from DIR] [--frozen] [--self]`: measures Talaria
+ * `npm run bench -- [P1 P3 …] [--only typing,heap] [--rounds 20] [--quick] [--write] [--from DIR] [--frozen] [--self]`: measures Talaria
  * against minimal workers on the same stack and prints which goals are met. docs/performance.md explains the metrics.
  */
 
@@ -56,12 +56,14 @@ const { values, positionals } = parseArgs({
     quick: { type: 'boolean', default: false },
     write: { type: 'boolean', default: false },
     self: { type: 'boolean', default: false },
+    only: { type: 'string' },
     frozen: { type: 'boolean', default: false },
     from: { type: 'string', default: repository },
   },
 })
 const from = values.frozen ? frozen(resolve(values.from)) : resolve(values.from)
 const rounds = Number(values.rounds ?? (values.quick ? 6 : 20))
+const only = values.only?.split(',')
 const wanted = positionals.map((name) => name.toUpperCase())
 const chosen = metrics.filter((metric) => !wanted.length || wanted.includes(metric.id))
 
@@ -74,7 +76,7 @@ const measure = async (): Promise<{ rows: readonly Row[]; failed: number }> => {
       const began = performance.now()
       process.stderr.write(`${metric.id} ${metric.what} …`)
       try {
-        rows.push(...(await metric.run(stage, { rounds, quick: values.quick })))
+        rows.push(...(await metric.run(stage, { rounds, quick: values.quick, ...(only && { only }) })))
         process.stderr.write(` ${((performance.now() - began) / 1000).toFixed(0)} s\n`)
       } catch (error) {
         // A metric that cannot be measured does not stop the others.

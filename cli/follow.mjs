@@ -111,10 +111,14 @@ function describeWaiting(event) {
 
 const shorten = (text = '') => (text.length > 200 ? `${text.slice(0, 199)}…` : text)
 
-/** Sends a message, and follows its run. `body` is that of POST …/chat. */
-export async function chatAndFollow(client, { session, body, show, ask }) {
+/** Sends a message, and follows its run. `body` is that of POST …/chat. `onRefused` is called when it was not taken. */
+export async function chatAndFollow(client, { session, body, show, ask, onRefused }) {
   const { event_seq: after } = await client.get(sessionPath(session))
-  const { body: sent } = await client.call('POST', sessionPath(session, '/chat'), { ...body, wait: false })
+  const sending = client.call('POST', sessionPath(session, '/chat'), { ...body, wait: false })
+  const { body: sent } = await sending.catch(async (error) => {
+    if (error.status >= 400 && error.status < 500) await onRefused?.()
+    throw error
+  })
   const work = (signal) => followRun(client, { session, run: sent.run_id, after, show, ask, signal })
   return withInterrupt(client, { session, run: sent.run_id }, work).catch((error) => {
     if (error instanceof ApiError) error.message += ` To see the rest: talaria runs follow ${session} ${sent.run_id}`

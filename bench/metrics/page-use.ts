@@ -3,7 +3,7 @@
 import type { Page } from 'playwright-core'
 import { call, json, type Target } from '../client.ts'
 import { quantile } from '../stats.ts'
-import { beginAnswer, createSession, openSession, slowCpu, throttle } from './page-visit.ts'
+import { beginAnswer, createSession, measureLongestTask, openSession, slowCpu, throttle } from './page-visit.ts'
 
 /** Ends long after the typing. */
 const longAnswer = '[[slow ttft=50 chunks=1500 gap=10]] count'
@@ -40,8 +40,13 @@ const heapMessages = 500
 const heapText =
   '## A heading\n\nSome **bold** and `code` words in a line.\n\n- one\n- two\n\n```js\nconst sum = (a, b) => a + b\n```\n'
 
-/** Megabytes of the heap with a session of 500 messages, of which half are Markdown, after a collection. */
-export async function measureHeap(target: Target, page: Page): Promise<number> {
+type Heap = { readonly heap: number; readonly opened: number }
+
+/**
+ * Megabytes of the heap with a session of 500 messages, of which half are Markdown, after a collection; and the longest task
+ * until all are loaded.
+ */
+export async function measureHeap(target: Target, page: Page): Promise<Heap> {
   const messages = Array.from({ length: heapMessages }, (_, at) => ({
     role: at % 2 ? 'assistant' : 'user',
     content: at % 2 ? `${heapText}\nanswer ${at}` : `question ${at}`,
@@ -49,17 +54,21 @@ export async function measureHeap(target: Target, page: Page): Promise<number> {
   const body = { format: 'talaria.session', version: 1, session: { title: 'Heap' }, messages }
   const { id } = await json<{ id: string }>(target, 'POST', '/api/sessions/import', body)
   await page.goto('about:blank')
-  await page.goto(`${target.origin}/#/chat/${id}`)
-  await page.getByText(`answer ${heapMessages - 1}`).waitFor()
-  // All of it is loaded by scrolling to its beginning.
-  while (!(await page.getByText('question 0', { exact: true }).count())) {
-    await page.evaluate("document.querySelector('.list').scrollTop = 0")
-    await page.waitForTimeout(100)
-  }
+  await page.goto(`${target.origin}/#/`)
+  await page.getByRole('textbox', { name: 'Message' }).waitFor()
+  const opened = await measureLongestTask(page, async () => {
+    await page.evaluate(`location.hash = '#/chat/${id}'`)
+    await page.getByText(`answer ${heapMessages - 1}`).waitFor()
+    // All of it is loaded by scrolling to its beginning.
+    while (!(await page.getByText('question 0', { exact: true }).count())) {
+      await page.evaluate("document.querySelector('.list').scrollTop = 0")
+      await page.waitForTimeout(100)
+    }
+  })
   const cdp = await page.context().newCDPSession(page)
   await cdp.send('HeapProfiler.collectGarbage')
   const { usedSize } = await cdp.send('Runtime.getHeapUsage')
-  return usedSize / 1_000_000
+  return { heap: usedSize / 1_000_000, opened }
 }
 
 type Older = { readonly older: number; readonly jump: number }

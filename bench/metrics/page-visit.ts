@@ -13,7 +13,7 @@ export const signIn = async (target: Target, context: BrowserContext): Promise<v
   const { hash } = new URL(url)
   const page = await context.newPage()
   await page.goto(`${target.origin}/${hash}`)
-  await page.getByRole('textbox', { name: 'Message' }).waitFor()
+  await page.locator('.composer textarea').waitFor()
   await page.close()
 }
 
@@ -30,4 +30,21 @@ export const beginAnswer = async (target: Target, page: Page, { id, input }: { i
   const sent = call(target, 'POST', `/api/sessions/${id}/chat`, { input, wait: false })
   await page.locator('.block.text').first().waitFor()
   await sent
+}
+
+type TraceEvent = { readonly name: string; readonly pid: number; readonly tid: number; readonly tdur?: number }
+
+/** Milliseconds of the processor that the longest task of the page takes meanwhile. Other load of the machine does not count. */
+export async function measureLongestTask(page: Page, act: () => Promise<unknown>): Promise<number> {
+  const browser = page.context().browser()
+  await browser?.startTracing(page, { categories: ['toplevel', 'devtools.timeline'] })
+  await act()
+  const trace = await browser?.stopTracing()
+  const { traceEvents } = JSON.parse(String(trace)) as { readonly traceEvents: readonly TraceEvent[] }
+  const threads = Map.groupBy(traceEvents, ({ pid, tid }) => `${pid} ${tid}`).values()
+  const countCalls = (events: readonly TraceEvent[]) => events.filter(({ name }) => name === 'FunctionCall').length
+  const [main = []] = [...threads].toSorted((one, other) => countCalls(other) - countCalls(one))
+  const tasks = main.filter(({ name }) => name.endsWith('RunTask')).map(({ tdur = 0 }) => tdur / 1_000)
+  if (!tasks.length) throw new Error('The trace has no task.')
+  return Math.max(...tasks)
 }

@@ -21,18 +21,32 @@ export async function run({ options, words, usage }) {
   const text = await readText(words, options, usage)
   if ([options.session, options.last, options.project].filter(Boolean).length > 1)
     throw new UsageError(`talaria ${usage}`)
-  const session = await findSession(client, options)
-  const { model, mode } = options
-  const body = { ...(model && { model }), ...(mode && { mode }) }
-  const way = { session, show: viewOf(options), ask: hasPerson(options) ? askPerson : undefined }
-  const send = (input, attachments) =>
-    chatAndFollow(client, { ...way, body: { ...body, input, ...(attachments.length && { attachments }) } })
+  const send = createSender(client, options)
   if (text.trim() || (files.length && !process.stdin.isTTY)) {
     hintAtFiles(text, options)
     return send(text, files)
   }
-  note(`Session ${session}. An empty line ends.`)
+  note('An empty line ends.')
   return talk(send, files)
+}
+
+/** A session is created with the first message, and goes again when the server refuses that. */
+function createSender(client, options) {
+  const { model, mode } = options
+  const way = { show: viewOf(options), ask: hasPerson(options) ? askPerson : undefined }
+  let session
+  return async (input, attachments) => {
+    const isNew = !session && !options.session && !options.last
+    session ??= await findSession(client, options)
+    if (isNew && way.ask) note(`Session ${session}`)
+    const forget = async () => {
+      // A key that may not delete leaves it.
+      await client.call('POST', '/api/sessions/delete', { ids: [session] }).catch(() => undefined)
+      session = undefined
+    }
+    const body = { input, ...(model && { model }), ...(mode && { mode }), ...(attachments.length && { attachments }) }
+    return chatAndFollow(client, { ...way, session, body, ...(isNew && { onRefused: forget }) })
+  }
 }
 
 /** The full-screen chat sends files that the text names by @, so somebody may expect it here. */

@@ -46,6 +46,7 @@ function createScreen(client, { model }) {
     history: readHistory(),
     picker: undefined,
     scroll: 0,
+    lastTop: undefined,
     following: undefined,
     isAway: false,
     asked: undefined,
@@ -81,8 +82,9 @@ function openTerminal(view) {
   const draw = () => {
     timer = undefined
     const { rows = 24, columns = 80 } = process.stdout
-    const { lines, caret, lastTop } = drawScreen(view, { rows, columns })
-    view.scroll = Math.min(view.scroll, lastTop)
+    const { lines, caret, ...place } = drawScreen(view, { rows, columns })
+    // A list of files or sessions stands in the place of the transcript.
+    if (!view.picker) Object.assign(view, place)
     const [first] = view.transcript.state.waiting
     if (view.asked?.id !== first?.id) view.asked = first && { id: first.id, at: Date.now() }
     const changed = lines.flatMap((line, at) =>
@@ -94,6 +96,7 @@ function openTerminal(view) {
   view.redraw = () => (timer ??= setTimeout(draw, frameMs))
   const onResize = () => {
     before = []
+    view.lastTop = undefined
     process.stdout.write('\u001b[2J')
     view.redraw()
   }

@@ -4,12 +4,12 @@ import { describeRule } from '../ask.mjs'
 import { plain } from '../output.mjs'
 import { accent, dim, warn } from './markdown.mjs'
 import { renderTranscript, targetOf } from './transcript.mjs'
-import { clip, widthOf, wrap } from './width.mjs'
+import { clip, splitCells, widthOf, wrap } from './width.mjs'
 
 const maxFieldLines = 8
 const maxAskLines = 12
 
-/** Returns the lines of the screen, and where the caret is. */
+/** Returns the lines of the screen, where the caret is, and how far the transcript is scrolled from its end. */
 export function drawScreen(view, { rows, columns }) {
   const width = Math.max(20, columns)
   const others = view.transcript.state.waiting.length ? maxAskLines : 8
@@ -20,7 +20,8 @@ export function drawScreen(view, { rows, columns }) {
   const room = Math.max(1, rows - 2 - bottom.length - field.length)
   const all = view.picker ? [] : renderTranscript(view.transcript.state, width)
   const lastTop = Math.max(0, all.length - room)
-  const top = Math.max(0, lastTop - view.scroll)
+  // Somebody who reads above keeps the place while an answer grows.
+  const top = Math.max(0, Math.min(lastTop, (view.scroll && view.lastTop ? view.lastTop : lastTop) - view.scroll))
   const shown = all.slice(top, top + room)
   const body = [...Array.from({ length: room - shown.length }, () => ''), ...shown]
   const lines = [drawHead(view, width), ...body, ...bottom, ...field, drawKeys(view, width, lastTop - top)]
@@ -28,6 +29,7 @@ export function drawScreen(view, { rows, columns }) {
     lines: lines.slice(0, rows),
     caret: { row: 1 + room + bottom.length + caret.row, column: caret.column },
     lastTop,
+    scroll: lastTop - top,
   }
 }
 
@@ -40,27 +42,21 @@ function drawHead({ title, model, transcript, isAway }, width) {
 function drawField({ text, caret }, width, most) {
   const inner = width - 2
   const lines = text.split('\n').flatMap((line) => splitCells(line, inner))
-  const before = text
-    .slice(0, caret)
-    .split('\n')
-    .flatMap((line) => splitCells(line, inner))
-  const row = before.length - 1
+  const start = caret ? text.lastIndexOf('\n', caret - 1) + 1 : 0
+  const above = start
+    ? text
+        .slice(0, start - 1)
+        .split('\n')
+        .flatMap((line) => splitCells(line, inner)).length
+    : 0
+  const before = splitCells(text.slice(start, caret), inner)
+  const row = above + before.length - 1
   const from = Math.max(0, Math.min(lines.length - most, row - most + 1))
   const shown = lines.slice(from, from + most)
   return {
     lines: [dim('─'.repeat(width)), ...shown.map((line, at) => `${at + from ? ' ' : accent('›')} ${line}`)],
     caret: { row: 1 + row - from, column: 2 + widthOf(before.at(-1) ?? '') },
   }
-}
-
-/** Breaks a line by cells, so that the caret stands where its text is. */
-function splitCells(line, width) {
-  const lines = ['']
-  for (const { segment } of new Intl.Segmenter().segment(line)) {
-    if (widthOf(lines.at(-1)) + widthOf(segment) > width) lines.push('')
-    lines[lines.length - 1] += segment
-  }
-  return lines
 }
 
 /** A long text is cut above the choices, which always stand on the screen. */

@@ -92,10 +92,14 @@ function recall(field, step, history) {
   return { text, caret: text.length, at: at === history.length ? undefined : at, kept }
 }
 
-/** The path behind an @ at the caret. */
+/** The path behind an @ at the caret, and where it begins. A quote begins one with spaces. */
 export function findMention({ text, caret }) {
-  const [, path] = /(?:^|\s)@([^\s@]*)$/u.exec(text.slice(0, caret)) ?? []
-  return path === undefined ? undefined : { path, from: caret - path.length }
+  const [, written] = /(?:^|\s)@("[^"\n]*|[^\s@"]*)$/u.exec(text.slice(0, caret)) ?? []
+  return written === undefined ? undefined : { path: written.replace(/^"/, ''), from: caret - written.length }
 }
 
-export const complete = (field, { from }, path) => put(cut(field, from, field.caret), path)
+/** The quote of a folder stays open for what is in it. */
+export function complete(field, { from }, path) {
+  const written = /\s/u.test(path) ? `"${path}${path.endsWith('/') ? '' : '"'}` : path
+  return put(cut(field, from, field.caret), written)
+}

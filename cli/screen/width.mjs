@@ -13,10 +13,32 @@ function widthOfCluster(cluster) {
   return wide.test(cluster) ? 2 : 1
 }
 
+/** Most texts, of which each character takes a cell. */
+const simple = /^[\u0020-\u007e]*$/
+
 export function widthOf(text) {
+  const shown = text.replace(sequence, '')
+  if (simple.test(shown)) return shown.length
   let sum = 0
-  for (const { segment } of segmenter.segment(text.replace(sequence, ''))) sum += widthOfCluster(segment)
+  for (const { segment } of segmenter.segment(shown)) sum += widthOfCluster(segment)
   return sum
+}
+
+/** Breaks a line without styles by cells, so that the caret stands where its text is. */
+export function splitCells(line, width) {
+  if (simple.test(line)) return line.match(new RegExp(`.{1,${width}}`, 'g')) ?? ['']
+  const lines = ['']
+  let cells = 0
+  for (const { segment } of segmenter.segment(line)) {
+    const size = widthOfCluster(segment)
+    if (cells + size > width) {
+      lines.push('')
+      cells = 0
+    }
+    lines[lines.length - 1] += segment
+    cells += size
+  }
+  return lines
 }
 
 /** Splits styled text into pieces: sequences, spaces, words. */

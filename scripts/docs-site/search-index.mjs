@@ -25,9 +25,17 @@ export function buildSearchIndex(pages) {
       const number = sections.push([at, title, anchor]) - 1
       for (const word of new Set(listWords(`${title} ${body}`))) add(word, number)
     }
-  const titles = pages.map(({ address, text }) => [address, plainHeading(/^# (.+)$/m.exec(text)?.[1] ?? address)])
   const sorted = [...words].toSorted(([one], [other]) => (one < other ? -1 : 1))
-  return { pages: titles, sections, words: Object.fromEntries(sorted.map(([word, list]) => [word, toSteps(list)])) }
+  return { pages: listTitles(pages), sections, words: Object.fromEntries(sorted.map(([word, list]) => [word, toSteps(list)])) }
+}
+
+/** A page of the design may have the title of a guide. */
+function listTitles(pages) {
+  const titles = pages.map(({ address, text }) => plainHeading(/^# (.+)$/m.exec(text)?.[1] ?? address))
+  return pages.map(({ address }, at) => {
+    const isTwin = address.includes('/design/') && titles.filter((title) => title === titles[at]).length > 1
+    return [address, isTwin ? `${titles[at]} (design)` : titles[at]]
+  })
 }
 
 /** Differences are shorter than numbers. */

@@ -70,7 +70,7 @@ function renderHit([page, title, anchor], pages) {
   const [address, name] = pages[page]
   const link = document.createElement('a')
   link.href = anchor ? `${address}#${anchor}` : address
-  link.textContent = title && title !== name ? `${name} › ${title}` : name
+  link.textContent = anchor ? `${name} › ${title}` : name
   return line(link)
 }
 

@@ -255,6 +255,11 @@ it('refuses words too many, too few and unknown before it does anything, and tak
     'sessions prune --older-than -1',
   ])
     expect([line, (await run(line.split(' '))).code]).toEqual([line, 2])
+  // A message that the server refuses leaves no empty session.
+  expect(await run(['-z', '-'], 'x'.repeat(11_000_000))).toMatchObject({
+    code: 1,
+    err: 'The body is larger than 10 MB.\n',
+  })
   expect(await sessions()).toBe(before)
   for (const [text, said] of [
     ['- one [[echo]]', '- one'],

@@ -336,7 +336,11 @@ describe.skipIf(chromium === undefined)('the page whose files do not come, as af
     const words = page.getByText('The page is not there yet')
     await words.waitFor({ state: 'attached' })
     // Nothing is painted before the style sheet is there, but what stands in the document counts as visible.
-    await page.waitForFunction('document.styleSheets.length > 0')
+    // The policy of the page lets no text become a script, so that the browser cannot wait for it itself.
+    await eventually(
+      () => page.evaluate<number>('document.styleSheets.length'),
+      (count) => count > 0,
+    )
     expect(await words.isVisible()).toBe(false)
     arrive()
     await page.getByRole('button', { name: 'Sign in' }).waitFor()

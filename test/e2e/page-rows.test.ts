@@ -97,6 +97,36 @@ describe.skipIf(chromium === undefined)('the page in Chromium', () => {
   })
   afterAll(async () => browser?.close())
 
+  it('asks once for each list that it begins with, and in a hidden tab when that is shown', async () => {
+    const { json } = await client.post('/api/sessions', { title: 'Known before' })
+    const requests: string[] = []
+    // Tabs of headless browsers are never hidden.
+    const script = `Object.defineProperty(document, 'hidden', { get: () => globalThis.isHidden === true })`
+    const fresh = await signIn(browser, client, { requests, script })
+    const listed = fresh.locator(`[data-session="${json.id}"]`).first()
+    await listed.getByText('Known before').waitFor()
+    // The event of a known session asks for nothing, and comes by the open socket.
+    await eventually(
+      async () => {
+        await client.send('PATCH', `/api/sessions/${json.id}`, { body: { title: `Renamed at ${Date.now()}` } })
+        return listed.innerText()
+      },
+      (text) => text.includes('Renamed at'),
+    )
+    const asked = requests.map((url) => new URL(url).pathname).filter((path) => path.startsWith('/api/'))
+    const begun = ['/api/sessions', '/api/approvals', '/api/questions', '/api/settings/models']
+    expect(begun.map((path) => [path, asked.filter((one) => one === path).length])).toEqual(
+      begun.map((path) => [path, 1]),
+    )
+    await fresh.context().close()
+
+    const hidden = await signIn(browser, client, { script: `globalThis.isHidden = true; ${script}` })
+    expect(await hidden.locator('[data-session]').count()).toBe(0)
+    await hidden.evaluate(`globalThis.isHidden = false; document.dispatchEvent(new Event('visibilitychange'))`)
+    await hidden.locator(`[data-session="${json.id}"]`).first().waitFor()
+    await hidden.context().close()
+  })
+
   it('shows a message that steers while it waits and after the run has taken it', async () => {
     const id = await client.newSession()
     await open(id)

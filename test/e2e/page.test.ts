@@ -61,10 +61,11 @@ describe.skipIf(chromium === undefined)('the page in Chromium', () => {
     page.on('pageerror', (error) => errors.push(error.message))
     return { page, requests, errors }
   }
-  /** The lists are read at first and once events come. No later request finds out that the key is revoked. */
-  const areEventsComing = (page: Page) => {
-    let count = 0
-    return page.waitForResponse((response) => response.url().endsWith('/api/questions') && ++count === 2)
+  /** The lists are read once events come. No later request finds out that the key is revoked. */
+  const areEventsComing = async (page: Page, by: string) => {
+    if (by === 'streams')
+      await page.waitForResponse((response) => response.url().endsWith('/api/events') && response.ok())
+    return page.waitForResponse((response) => response.url().endsWith('/api/questions'))
   }
   const newLink = async (by: Client) => (await by.post('/api/login/links')).json.url.replace('127.0.0.1', 'localhost')
   const composer = (page: Page) => page.getByRole('textbox', { name: 'Message' })
@@ -117,7 +118,7 @@ describe.skipIf(chromium === undefined)('the page in Chromium', () => {
       await page.keyboard.press('Enter')
       await page.getByRole('alert').waitFor()
       await page.getByLabel('Key or sign-in link').fill(key)
-      const listening = areEventsComing(page)
+      const listening = areEventsComing(page, by)
       await page.keyboard.press('Enter')
       await composer(page).waitFor()
       await listening

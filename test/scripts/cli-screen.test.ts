@@ -109,6 +109,16 @@ describe('the field', () => {
     expect(complete(field, mention ?? { path: '', from: 0 }, 'notes.md').text).toBe('see @notes.md')
     expect(findMention({ ...emptyField, text: 'a@b', caret: 3 })).toBeUndefined()
   })
+
+  it.each([
+    ['see @no', 'my notes.md', 'see @"my notes.md"'],
+    ['see @my', 'my dir/', 'see @"my dir/'],
+    ['see @"my dir/n', 'my dir/notes.md', 'see @"my dir/notes.md"'],
+    ['@', 'a.txt', '@a.txt'],
+  ])('completes %j with %j', (text, path, completed) => {
+    const field = { ...emptyField, text, caret: text.length }
+    expect(complete(field, findMention(field) ?? { path: '', from: 0 }, path).text).toBe(completed)
+  })
 })
 
 describe('the screen', () => {
@@ -161,6 +171,53 @@ describe('the screen', () => {
     expect(read(viewOf(), 20, 60).lines.join('\n')).toMatch(/more lines: talaria approve shows all/)
     expect(read(viewOf({}, 'x'), 20, 60).lines.join('\n')).toContain('while the field is empty')
     expect(read(viewOf(), 20, 60).lines.join('\n')).not.toContain('while the field is empty')
+  })
+
+  it('keeps the place of somebody who reads above while an answer grows', () => {
+    const draw = (count: number, over: object) =>
+      drawScreen(
+        viewOf({
+          transcript: {
+            state: {
+              waiting: [],
+              entries: [{ kind: 'answer', text: Array.from({ length: count }, (_, at) => `line ${at}\n`).join('\n') }],
+            },
+          },
+          ...over,
+        }),
+        { rows: 12, columns: 40 },
+      )
+    const { lastTop, lines } = draw(20, { scroll: 8 })
+    const { scroll, lines: later } = draw(30, { scroll: 8, lastTop })
+    expect(later.slice(1, -4)).toEqual(lines.slice(1, -4))
+    expect(scroll).toBe(28)
+    expect(draw(30, { scroll: 0, lastTop }).lines.join()).toContain('line 29')
+  })
+
+  it.each([
+    ['a'.repeat(17), 17, 1, 19],
+    ['a'.repeat(19), 19, 2, 3],
+    ['日'.repeat(10), 10, 2, 4],
+    [`${'日'.repeat(10)}\n${'a'.repeat(19)}`, 30, 4, 3],
+    ['one\n\ntwo', 4, 2, 2],
+    ['\none', 0, 1, 2],
+    ['one\ntwo', 3, 1, 5],
+  ])('puts the caret of %j at %d in its line', (text, caret, row, column) => {
+    const field = { ...emptyField, text, caret }
+    const drawn = drawScreen(viewOf({ field, transcript: { state: { entries: [], waiting: [] } } }), {
+      rows: 20,
+      columns: 20,
+    })
+    const top = drawn.lines.findIndex((line: string) => line.includes('›'))
+    // Two cells of each line are a mark.
+    expect([drawn.caret.row - top, drawn.caret.column]).toEqual([row - 1, column])
+  })
+
+  it('draws a pasted log at once', () => {
+    const text = 'a line of a log with some words in it\n'.repeat(2_500)
+    const began = performance.now()
+    for (let n = 0; n < 10; n++) drawScreen(viewOf({}, text), { rows: 24, columns: 80 })
+    expect(performance.now() - began).toBeLessThan(3_000)
   })
 
   it('keeps the last key of the line in a narrow terminal', () => {

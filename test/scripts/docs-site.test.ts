@@ -9,6 +9,13 @@ const { renderMarkdown, listHeadings } = (await import(
   renderMarkdown: (page: string, text: string, options: { draw: (code: string) => string | undefined }) => string
   listHeadings: (text: string) => readonly { readonly title: string; readonly anchor: string }[]
 }
+const { buildSearchIndex } = (await import(
+  new URL('../../scripts/docs-site/search-index.mjs', import.meta.url).href
+)) as {
+  buildSearchIndex: (pages: readonly { readonly address: string; readonly text: string }[]) => {
+    readonly pages: readonly (readonly [address: string, name: string])[]
+  }
+}
 const render = (text: string) => renderMarkdown('docs/page.md', text, { draw: () => undefined })
 
 it('shows raw HTML as text, and follows no script', () => {
@@ -27,6 +34,16 @@ it('links pages by their address, and names other files without a link', () => {
 it('gives headings the anchors of GitHub, and repeated ones a number', () => {
   const headings = listHeadings('# A `b` & c\n\n## Same\n\n```\n# none\n```\n\n## Same')
   expect(headings.map(({ anchor }) => anchor)).toEqual(['a-b--c', 'same', 'same-1'])
+})
+
+it('gives pages of one title two names in the search', () => {
+  const text = '# Approvals\n\nText.\n\n## Rules\n\nMore.'
+  const { pages } = buildSearchIndex([
+    { address: '/docs/approvals', text },
+    { address: '/docs/design/approvals', text },
+    { address: '/docs/design/turn', text: '# Turn\n\nText.' },
+  ])
+  expect(pages.map(([, name]) => name)).toEqual(['Approvals', 'Approvals (design)', 'Turn'])
 })
 
 it('explains every code of an error', async () => {

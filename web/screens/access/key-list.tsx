@@ -9,7 +9,7 @@ import { ask } from '../../parts/dialog.tsx'
 import { Choice, Field, Form } from '../../parts/form.tsx'
 import { Panel, useLoad } from '../../parts/load.tsx'
 import { formatDate } from '../../words/format.ts'
-import { t } from '../../words/words.ts'
+import { t, wordsOf } from '../../words/words.ts'
 import type { Scope } from '../../model/types.ts'
 import { ScopeChoice } from './scope-choice.tsx'
 import { Scopes } from './scopes.tsx'
@@ -36,21 +36,21 @@ type Props = {
 export function KeyList({ route, tenants }: Props) {
   const keys = useLoad(() => get<Page<Key>>(`${route}?limit=200`), route)
   const revoke = async ({ id, name }: Key) => {
-    const text = t('revokeText', { name: name || id })
+    const text = say('revokeText', { name: name || id })
     if ((await ask({ title: t('revoke'), text, action: t('revoke'), isDangerous: true })) === undefined) return
     await api('DELETE', `${route}/${encodeURIComponent(id)}`)
     await keys.reload()
   }
   return (
     <section class="list-of">
-      <h2>{t('keysTitle')}</h2>
+      <h2>{say('keysTitle')}</h2>
       <Panel of={keys}>
         {({ data }) => (
           <ul class="list-of">
             {data.map((key) => (
               <Row key={key.id} of={key} hasTenant={tenants !== undefined} onRevoke={() => revoke(key)} />
             ))}
-            {!data.length && <li class="note">{t('noKeys')}</li>}
+            {!data.length && <li class="note">{say('noKeys')}</li>}
           </ul>
         )}
       </Panel>
@@ -69,7 +69,7 @@ const Row = ({ of: key, hasTenant, onRevoke }: RowProps) => (
       {key.last_used_at && ` · ${t('lastUsed', { at: formatDate(key.last_used_at) })}`}
     </span>
     {key.revoked_at ? (
-      <span class="badge bad">{t('revoked')}</span>
+      <span class="badge bad">{say('revoked')}</span>
     ) : (
       can('write') && (
         <Button onClick={onRevoke} label={`${t('revoke')}: ${key.name || key.id}`}>
@@ -97,8 +97,8 @@ function NewKey({ route, tenants, onCreated }: NewKeyProps) {
   }
   return (
     <>
-      {made && <CopyOnce label={t('keyOnce')} value={made} />}
-      <Form label={t('newKey')} action={t('add')} onSend={add}>
+      {made && <CopyOnce label={say('keyOnce')} value={made} />}
+      <Form label={say('newKey')} action={t('add')} onSend={add}>
         {tenants && (
           <Choice
             label={t('tenant')}
@@ -113,3 +113,22 @@ function NewKey({ route, tenants, onCreated }: NewKeyProps) {
     </>
   )
 }
+
+const { say } = wordsOf(
+  {
+    keyOnce: 'This key is shown once:',
+    keysTitle: 'Keys',
+    newKey: 'New key',
+    noKeys: 'No keys yet.',
+    revoked: 'Revoked',
+    revokeText: 'Revoke the key {name}? Whatever uses it stops.',
+  },
+  {
+    keyOnce: 'Dieser Schlüssel wird nur einmal gezeigt:',
+    keysTitle: 'Schlüssel',
+    newKey: 'Neuer Schlüssel',
+    noKeys: 'Noch keine Schlüssel.',
+    revoked: 'Entzogen',
+    revokeText: 'Den Schlüssel {name} entziehen? Was ihn benutzt, hält an.',
+  },
+)

@@ -18,7 +18,12 @@ export type Choice = { readonly model?: string; readonly effort?: string; readon
 export const models = signal<readonly Model[] | undefined>(undefined)
 const choices = signal<Readonly<Record<string, Choice>>>({})
 
-export async function loadModels(): Promise<void> {
+let loading: Promise<void> | undefined
+
+/** Parts that need them at once share a request. */
+export const loadModels = (): Promise<void> => (loading ??= readModels().finally(() => (loading = undefined)))
+
+async function readModels(): Promise<void> {
   models.value = (await get<{ readonly data: readonly Model[] }>('/api/settings/models?limit=200')).data
 }
 

@@ -6,7 +6,7 @@ import { Button, IconButton } from '../../parts/button.tsx'
 import { Choice } from '../../parts/form.tsx'
 import { Panel, useLoad } from '../../parts/load.tsx'
 import { formatDate } from '../../words/format.ts'
-import { t } from '../../words/words.ts'
+import { t, wordsOf } from '../../words/words.ts'
 import { copy } from './copy.ts'
 
 type Share = {
@@ -35,12 +35,12 @@ export function ShareSection({ id }: { readonly id: string }) {
   return (
     <details class="list-of">
       <summary>{t('share')}</summary>
-      <p class="note">{t('shareText')}</p>
+      <p class="note">{say('shareText')}</p>
       <div class="row">
         <Choice
-          label={t('validFor')}
+          label={say('validFor')}
           value={wished}
-          options={days.map((count) => [count, count ? t('dayCount', { count }) : t('unlimited')] as const)}
+          options={days.map((count) => [count, count ? say('dayCount', { count }) : say('unlimited')] as const)}
           onChange={setWished}
         />
         <Button onClick={create}>{t('createLink')}</Button>
@@ -52,7 +52,7 @@ export function ShareSection({ id }: { readonly id: string }) {
               <li key={one.id} class="row">
                 <input class="grow" readOnly aria-label={t('link')} value={one.url} />
                 <span class="note">
-                  {one.expires_at ? t('validUntil', { at: formatDate(one.expires_at) }) : t('unlimited')}
+                  {one.expires_at ? t('validUntil', { at: formatDate(one.expires_at) }) : say('unlimited')}
                 </span>
                 <IconButton icon="copy" label={t('copy')} onClick={() => copy(one.url)} />
                 <Button onClick={() => revoke(one.id)}>{t('revoke')}</Button>
@@ -64,3 +64,20 @@ export function ShareSection({ id }: { readonly id: string }) {
     </details>
   )
 }
+
+const { say } = wordsOf(
+  {
+    shareText:
+      'Everybody who has the link reads what was said so far: without tools, thinking and files, and nothing that is said later.',
+    validFor: 'Valid for',
+    dayCount: '{count} days',
+    unlimited: 'unlimited',
+  },
+  {
+    shareText:
+      'Wer den Link hat, liest, was bisher gesagt wurde: ohne Werkzeuge, Gedanken und Dateien, und nichts, was später gesagt wird.',
+    validFor: 'Gültig für',
+    dayCount: '{count} Tage',
+    unlimited: 'unbegrenzt',
+  },
+)

@@ -30,7 +30,7 @@ export function Changes({ session }: { readonly session: string }) {
             {data.map((one) => (
               <Entry key={one.n} session={session} checkpoint={one} all={data} onChange={list.reload} />
             ))}
-            {!data.length && <li class="note">{t('noCheckpoints')}</li>}
+            {!data.length && <li class="note">{say('noCheckpoints')}</li>}
           </ul>
         )}
       </Panel>
@@ -63,7 +63,7 @@ function Entry({ session, checkpoint: { n, at, name, files, count }, all, onChan
       // To a named state the files go back alone.
       body: name === null ? { n } : { name },
     })
-    showDone(t('rolledBack', { restored: restored.length, kept: kept.length, undone }))
+    showDone(say('rolledBack', { restored: restored.length, kept: kept.length, undone }))
     await onChange()
   }
   return (
@@ -124,12 +124,16 @@ function Since({ session, n }: { readonly session: string; readonly n: number })
 
 const { say } = wordsOf(
   {
+    noCheckpoints: 'No turn has changed a file yet.',
+    rolledBack: '{restored} restored, {kept} kept, {undone} turns undone.',
     named: 'Named',
     nameState: 'Name this state',
     nameText: 'The files as they are now can be restored under this name. The conversation stays as it is.',
     rollBackText: 'The files go back to “{name}” of {at}. The conversation stays as it is.',
   },
   {
+    noCheckpoints: 'Noch keine Runde hat eine Datei geändert.',
+    rolledBack: '{restored} zurückgesetzt, {kept} behalten, {undone} Runden entfernt.',
     named: 'Benannt',
     nameState: 'Diesen Stand benennen',
     nameText:

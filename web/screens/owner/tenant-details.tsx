@@ -40,7 +40,7 @@ export function TenantLimits({ tenant: { id, limits }, onChange }: Props) {
     <details>
       <Summary title={t('limits')} count={Object.keys(limits).length} />
       <Form label={`${t('limits')}: ${id}`} action={t('save')} onSend={save}>
-        <p class="note">{t('limitHint')}</p>
+        <p class="note">{say('limitHint')}</p>
         {shown.map((name) => (
           <Field
             key={name}
@@ -65,11 +65,11 @@ export function TenantMail({ tenant: { id, mail }, onChange }: Props) {
   }
   return (
     <details>
-      <Summary title={t('mailOfTenant')} count={mail.length} />
-      <Form label={`${t('mailOfTenant')}: ${id}`} action={t('save')} onSend={save}>
+      <Summary title={say('mailOfTenant')} count={mail.length} />
+      <Form label={`${say('mailOfTenant')}: ${id}`} action={t('save')} onSend={save}>
         <Field
-          label={t('mailAssigned')}
-          hint={t('mailHint')}
+          label={say('mailAssigned')}
+          hint={say('mailHint')}
           kind="area"
           value={text ?? mail.join('\n')}
           onChange={setText}
@@ -108,12 +108,21 @@ export function RotateKey({ id }: { readonly id: string }) {
 
 const { say } = wordsOf(
   {
+    limitHint: 'empty: no limit',
+    mailAssigned: 'Assigned by the operator',
+    mailHint: 'One on each line: an address, a domain such as @example.com, or * for all. Channels may use no others.',
+    mailOfTenant: 'Mail addresses',
     rotate: 'New data key',
     rotateText: 'Seal all keys, secrets and channels of {id} again with a new data key? Nothing stops meanwhile.',
     rotated: 'Sealed again: {count}.',
     unreadable: 'These could not be opened and stay as they are: {names}',
   },
   {
+    limitHint: 'leer: keine Grenze',
+    mailAssigned: 'Vom Betreiber zugewiesen',
+    mailHint:
+      'Je eine in einer Zeile: eine Adresse, eine Domain wie @example.com oder * für alle. Kanäle dürfen keine anderen benutzen.',
+    mailOfTenant: 'Mailadressen',
     rotate: 'Neuer Datenschlüssel',
     rotateText:
       'Alle Schlüssel, Geheimnisse und Kanäle von {id} mit einem neuen Datenschlüssel versiegeln? Nichts hält dabei an.',

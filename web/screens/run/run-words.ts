@@ -4,6 +4,12 @@ import { wordsOf } from '../../words/words.ts'
 
 export const { say, nameOf } = wordsOf(
   {
+    cached: 'From the cache',
+    doesNow: 'Now',
+    noSteps: 'The steps of this run are no longer kept.',
+    stepOf: 'Step {n}',
+    tokensByModel: 'Tokens by model',
+    waited: 'Waited',
     fellBack: 'Another model answers: {from} → {to}, because {reason}',
     startedAgain: 'The answer started again: {reason}',
     askedToAllow: 'Asked to allow {tool}',
@@ -110,6 +116,12 @@ export const { say, nameOf } = wordsOf(
     did_summarise_ourselves: 'Made the summary without the model',
   },
   {
+    cached: 'Aus dem Cache',
+    doesNow: 'Gerade',
+    noSteps: 'Die Schritte dieses Laufs sind nicht mehr gespeichert.',
+    stepOf: 'Schritt {n}',
+    tokensByModel: 'Token nach Modell',
+    waited: 'Gewartet',
     fellBack: 'Ein anderes Modell antwortet: {from} → {to}, denn {reason}',
     startedAgain: 'Die Antwort begann von vorn: {reason}',
     askedToAllow: 'Fragte, ob {tool} erlaubt ist',

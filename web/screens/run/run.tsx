@@ -69,10 +69,10 @@ function Facts({ run }: { readonly run: Run }) {
   const failure = run.error ?? run.delivery_error
   const tookMs = run.started_at && run.ended_at ? Date.parse(run.ended_at) - Date.parse(run.started_at) : undefined
   const facts: readonly (readonly [name: string, value: string | undefined])[] = [
-    [t('doesNow'), run.ended_at ? undefined : sayDoing(run.activity.doing)],
+    [say('doesNow'), run.ended_at ? undefined : sayDoing(run.activity.doing)],
     [t('startedAt'), run.started_at ? formatDate(run.started_at) : undefined],
     [t('duration'), tookMs === undefined ? undefined : formatDuration(tookMs)],
-    [t('waited'), run.waited_ms ? formatDuration(run.waited_ms) : undefined],
+    [say('waited'), run.waited_ms ? formatDuration(run.waited_ms) : undefined],
     [t('steps'), formatNumber(run.steps)],
     [t('attempts'), formatNumber(run.attempts)],
     [t('cost'), formatCost(run.usage.cost_usd)],
@@ -127,7 +127,7 @@ function Steps({ id, isDone, onEnd }: StepsProps) {
           <Step key={step.step} step={step} number={at + 1} />
         ))}
       </ol>
-      {isRead && !shown.length && <p class="note">{t('noSteps')}</p>}
+      {isRead && !shown.length && <p class="note">{say('noSteps')}</p>}
     </section>
   )
 }
@@ -135,7 +135,7 @@ function Steps({ id, isDone, onEnd }: StepsProps) {
 const Step = ({ step, number }: { readonly step: RunStep; readonly number: number }) => (
   <li class="card">
     <p class="row">
-      <strong>{t('stepOf', { n: number })}</strong> <time dateTime={step.at}>{formatTime(step.at)}</time>
+      <strong>{say('stepOf', { n: number })}</strong> <time dateTime={step.at}>{formatTime(step.at)}</time>
       {step.hasText && !step.calls.length && <span class="note">{t('answer')}</span>}
     </p>
     {step.calls.length + step.happened.length > 0 && (
@@ -170,7 +170,7 @@ function sayHappening({ word, ...values }: Happening): string {
 
 const Models = ({ run: { usage_by_model: rows } }: { readonly run: Run }) => (
   <section>
-    <h2>{t('tokensByModel')}</h2>
+    <h2>{say('tokensByModel')}</h2>
     <div class="table" tabIndex={0}>
       <table>
         <thead>
@@ -178,7 +178,7 @@ const Models = ({ run: { usage_by_model: rows } }: { readonly run: Run }) => (
             <th>{t('model')}</th>
             <th>{t('input')}</th>
             <th>{t('output')}</th>
-            <th>{t('cached')}</th>
+            <th>{say('cached')}</th>
             <th>{t('cost')}</th>
           </tr>
         </thead>

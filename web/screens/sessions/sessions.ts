@@ -64,26 +64,30 @@ function showChanged({ id, title, status, source, updated_at }: Listed): void {
   else sessions.value = [{ ...known, ...changed }, ...sessions.value.filter((one) => one.id !== id)]
 }
 
+/** Without a connection the lists come all the same. */
+const connectMs = 1_000
+
 /** Follows what changes in all sessions: they begin in chats and jobs too. */
 export function watchSessions(): () => void {
   const reload = () => {
-    if (document.hidden) return
-    isOld = false
-    loadAll().catch(() => (isOld = true))
+    clearTimeout(timer)
+    isOld = document.hidden
+    if (!isOld) loadAll().catch(() => (isOld = true))
   }
+  const timer = setTimeout(reload, connectMs)
   const onVisible = () => isOld && reload()
   const listening = listen<TenantEvent>({
     url: '/api/events',
     onEvent: apply,
-    // Changes while the connection was closed are in the lists alone.
+    // Changes before it, and while the connection was closed, are in the lists alone.
     onState: (state) => {
       isLive.value = state !== 'closed'
       if (state === 'open') reload()
     },
   })
-  reload()
   document.addEventListener('visibilitychange', onVisible)
   return () => {
+    clearTimeout(timer)
     listening.close()
     document.removeEventListener('visibilitychange', onVisible)
   }

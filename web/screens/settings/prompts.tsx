@@ -6,7 +6,7 @@ import { can } from '../../api/me.ts'
 import { Button } from '../../parts/button.tsx'
 import { Field, Form } from '../../parts/form.tsx'
 import { showDone } from '../../parts/toast.ts'
-import { t } from '../../words/words.ts'
+import { t, wordsOf } from '../../words/words.ts'
 
 export type Prompts = Readonly<Record<string, string>>
 
@@ -30,7 +30,7 @@ export function PromptLibrary({ prompts, onSaved }: Props) {
   return (
     <details class="list-of">
       <summary>{t('prompts')}</summary>
-      <p class="note">{t('promptsText')}</p>
+      <p class="note">{say('promptsText')}</p>
       <ul class="list-of">
         {Object.entries(prompts).map(([one, words]) => (
           <li key={one} class="card row">
@@ -52,7 +52,7 @@ export function PromptLibrary({ prompts, onSaved }: Props) {
         ))}
       </ul>
       {can('write') && (
-        <Form label={t('newPrompt')} action={t('save')} onSend={save}>
+        <Form label={say('newPrompt')} action={t('save')} onSend={save}>
           <Field label={t('name')} value={name} onChange={setName} hint={t('promptNameHint')} />
           <Field label={t('text')} value={text} onChange={setText} kind="area" />
         </Form>
@@ -60,3 +60,14 @@ export function PromptLibrary({ prompts, onSaved }: Props) {
     </details>
   )
 }
+
+const { say } = wordsOf(
+  {
+    promptsText: 'Texts that the message field offers behind /, to everybody of this tenant.',
+    newPrompt: 'Add or change a prompt',
+  },
+  {
+    promptsText: 'Texte, die das Nachrichtenfeld hinter / anbietet, für alle dieses Mandanten.',
+    newPrompt: 'Vorlage hinzufügen oder ändern',
+  },
+)

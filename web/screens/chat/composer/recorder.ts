@@ -1,6 +1,6 @@
 /** Records the microphone until it is stopped, or until the API takes no more. */
 
-import { t } from '../../../words/words.ts'
+import { wordsOf } from '../../../words/words.ts'
 
 export type Recording = {
   /** Undefined: discarded. */
@@ -53,8 +53,19 @@ export async function openMicrophone(): Promise<MediaStream> {
     return await navigator.mediaDevices.getUserMedia({ audio: true })
   } catch (error) {
     const { name } = error as DOMException
-    if (name === 'NotAllowedError' || name === 'SecurityError') throw new Error(t('micDenied'), { cause: error })
-    if (name === 'NotFoundError') throw new Error(t('micMissing'), { cause: error })
+    if (name === 'NotAllowedError' || name === 'SecurityError') throw new Error(say('micDenied'), { cause: error })
+    if (name === 'NotFoundError') throw new Error(say('micMissing'), { cause: error })
     throw error
   }
 }
+
+const { say } = wordsOf(
+  {
+    micDenied: 'The browser does not let this page use the microphone. Allow it in the settings of this site.',
+    micMissing: 'There is no microphone.',
+  },
+  {
+    micDenied: 'Der Browser lässt diese Seite nicht ans Mikrofon. Das geht in den Einstellungen dieser Website.',
+    micMissing: 'Es gibt kein Mikrofon.',
+  },
+)

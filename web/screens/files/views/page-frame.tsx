@@ -8,7 +8,7 @@ import { api, path as pathOf } from '../../../api/client.ts'
 import { hasScripts } from '../../../model/file-views.ts'
 import { Button } from '../../../parts/button.tsx'
 import { Panel, useLoad } from '../../../parts/load.tsx'
-import { t } from '../../../words/words.ts'
+import { wordsOf } from '../../../words/words.ts'
 import type { FilePlace } from '../file-content.ts'
 
 type Props = { readonly place: FilePlace; readonly html: string }
@@ -24,8 +24,8 @@ export function PageFrame({ place: { session, path, checkpoint }, html }: Props)
     <>
       {hasScripts(html) && !isRunning && (
         <div class="consent">
-          <span class="grow">{t('scriptsText')}</span>
-          <Button onClick={() => setRunning(true)}>{t('runScripts')}</Button>
+          <span class="grow">{say('scriptsText')}</span>
+          <Button onClick={() => setRunning(true)}>{say('runScripts')}</Button>
         </div>
       )}
       <Panel of={link}>
@@ -35,10 +35,23 @@ export function PageFrame({ place: { session, path, checkpoint }, html }: Props)
             class="page-frame"
             src={url}
             sandbox={isRunning ? 'allow-scripts allow-forms' : ''}
-            title={t('previewOf', { name: path })}
+            title={say('previewOf', { name: path })}
           />
         )}
       </Panel>
     </>
   )
 }
+
+const { say } = wordsOf(
+  {
+    previewOf: 'Preview of {name}',
+    scriptsText: 'This page has a script. It runs apart, without a network.',
+    runScripts: 'Run it',
+  },
+  {
+    previewOf: 'Vorschau von {name}',
+    scriptsText: 'Diese Seite hat ein Skript. Es läuft abgetrennt und ohne Netz.',
+    runScripts: 'Ausführen',
+  },
+)
