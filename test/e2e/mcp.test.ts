@@ -36,6 +36,7 @@ let legacy: SdkServer
 let wiki: SdkServer
 let everything: ChildProcess
 let client: Client
+let returns: Awaited<ReturnType<typeof listenForReturn>>
 
 beforeAll(async () => {
   model = await startModelServer()
@@ -50,8 +51,9 @@ beforeAll(async () => {
     everything: { url: `http://127.0.0.1:${port}/mcp` },
     wiki: { url: wiki.url },
   })
-  // A public name behind which nobody listens.
-  const WEB_HOST_MAP = JSON.stringify({ 'gone.example.com': 'http://127.0.0.1:9' })
+  returns = await listenForReturn()
+  // Public names: of nobody who listens, and of the app.
+  const WEB_HOST_MAP = JSON.stringify({ 'gone.example.com': 'http://127.0.0.1:9', 'app.example.com': returns.origin })
   server = await startServer({ state, env: { ...modelSettings(model.url), MCP_SERVERS, WEB_HOST_MAP } })
   client = (await newTenant(createClient(server.url, server.key))).client
   await client.send('PATCH', '/api/settings', { body: { approvals: { mode: 'off' } } })
@@ -65,6 +67,7 @@ beforeAll(async () => {
 afterAll(async () => {
   await server?.stop()
   everything?.kill()
+  returns?.close()
   modern?.close()
   legacy?.close()
   wiki?.close()
@@ -200,23 +203,39 @@ describe('the reference server "everything"', () => {
   })
 })
 
-/** Receives the browser that returns to an app. */
+const documentUrl = 'https://app.example.com/client.json'
+
+/** Receives the browser that returns to an app, and publishes the metadata document of one. */
 function listenForReturn() {
-  const returned = Promise.withResolvers<URL>()
+  let next = Promise.withResolvers<URLSearchParams>()
   const http = createServer((request, response) => {
+    const { pathname, searchParams } = new URL(request.url ?? '', 'http://127.0.0.1')
+    if (pathname === '/client.json')
+      return response.setHeader('content-type', 'application/json').end(
+        JSON.stringify({
+          client_id: documentUrl,
+          client_name: 'Document app',
+          redirect_uris: ['http://127.0.0.1/callback'],
+          token_endpoint_auth_method: 'none',
+        }),
+      )
     response.end('<!doctype html><title>Connected</title>')
-    if (request.url?.startsWith('/callback')) returned.resolve(new URL(request.url, 'http://127.0.0.1'))
+    if (pathname !== '/callback') return undefined
+    next.resolve(searchParams)
+    next = Promise.withResolvers()
   })
-  return new Promise<{ url: string; returned: Promise<URL>; close: () => void }>((resolve) => {
-    http.listen(0, '127.0.0.1', () => {
-      const { port: at } = http.address() as AddressInfo
-      resolve({ url: `http://127.0.0.1:${at}/callback`, returned: returned.promise, close: () => void http.close() })
-    })
-  })
+  return new Promise<{ origin: string; url: string; next: () => Promise<URLSearchParams>; close: () => void }>(
+    (resolve) => {
+      http.listen(0, '127.0.0.1', () => {
+        const origin = `http://127.0.0.1:${(http.address() as AddressInfo).port}`
+        resolve({ origin, url: `${origin}/callback`, next: () => next.promise, close: () => void http.close() })
+      })
+    },
+  )
 }
 
 /** An app of the official SDK, which keeps everything in memory. `open` is its browser. */
-function createApp(redirectUrl: string, open: (url: URL) => void) {
+function createApp(redirectUrl: string, open: (url: URL) => void, more: Partial<OAuthClientProvider> = {}) {
   const kept: { client?: unknown; tokens?: unknown; verifier: string } = { verifier: '' }
   const provider: OAuthClientProvider = {
     redirectUrl,
@@ -229,6 +248,7 @@ function createApp(redirectUrl: string, open: (url: URL) => void) {
     redirectToAuthorization: open,
     saveCodeVerifier: (verifier) => void (kept.verifier = verifier),
     codeVerifier: () => kept.verifier,
+    ...more,
   }
   const connect = async (authorize?: (transport: StreamableHTTPClientTransport) => Promise<void>) => {
     const transport = () => new StreamableHTTPClientTransport(new URL(`${server.url}/mcp`), { authProvider: provider })
@@ -348,14 +368,13 @@ describe.skipIf(chromium === undefined)('the screen of MCP servers in Chromium',
   })
 
   it('lets a person decide about an app that a browser comes from, and disconnect it', async () => {
-    const app = await listenForReturn()
     let address = new URL(server.url)
-    const sdk = createApp(app.url, (url) => void (address = url))
+    const sdk = createApp(returns.url, (url) => void (address = url))
     const connecting = sdk.connect(async (transport) => {
       const context = await browser.newContext({ locale: 'de-DE', viewport: { width: 390, height: 844 } })
       const consent = await context.newPage()
       // From a page of another site, as apps do.
-      await consent.goto(app.url.replace('/callback', '/').replace('127.0.0.1', 'localhost'))
+      await consent.goto(returns.origin.replace('127.0.0.1', 'localhost'))
       await consent.evaluate(`location.href = ${JSON.stringify(address.href)}`)
       await consent.getByLabel('Dein Schlüssel von Talaria').fill(client.key ?? '')
       await consent.getByRole('button', { name: 'Anmelden' }).click()
@@ -365,15 +384,15 @@ describe.skipIf(chromium === undefined)('the screen of MCP servers in Chromium',
       expect(found).toEqual([])
       expect(await consent.evaluate('document.documentElement.scrollWidth')).toBeLessThanOrEqual(390)
       await consent.getByRole('checkbox', { name: /Aufträge anlegen/ }).uncheck()
+      const returned = returns.next()
       await consent.getByRole('button', { name: 'Erlauben' }).click()
-      const { searchParams } = await app.returned
+      const searchParams = await returned
       expect(searchParams.get('state')).toBe('the state')
       await transport.finishAuth(searchParams)
       await context.close()
     })
     const { tools } = await (await connecting).listTools()
     expect(tools.map(({ name }) => name)).not.toContain('jobs_create')
-    app.close()
     await page.evaluate(`location.hash = '#/account'`)
     const row = page.getByRole('listitem').filter({ hasText: 'SDK app' })
     await row.getByText('Chat, Read, Change').waitFor()
@@ -381,6 +400,70 @@ describe.skipIf(chromium === undefined)('the screen of MCP servers in Chromium',
     await page.getByRole('dialog').getByRole('button', { name: 'Disconnect' }).click()
     await row.waitFor({ state: 'detached' })
     await page.evaluate(`location.hash = '#/mcp'`)
+  })
+
+  it('knows an app by its metadata document, and gives it what the person allows, once and in their tenant', async () => {
+    const other = (await newTenant(createClient(server.url, server.key))).client
+    const foreign = await client.newSession()
+    const context = await browser.newContext({ locale: 'en-US' })
+    const consent = await context.newPage()
+    let address = new URL(server.url)
+    const app = createApp(returns.url, (url) => void (address = url), { clientMetadataUrl: documentUrl })
+    const decide = async (button: 'Allow' | 'Refuse') => {
+      await consent.goto(address.href)
+      const key = consent.getByLabel('Your key of Talaria')
+      if (await key.isVisible()) {
+        await key.fill(other.key ?? '')
+        await consent.getByRole('button', { name: 'Sign in' }).click()
+      }
+      await consent.getByRole('heading', { name: 'Let Document app use Talaria?' }).waitFor()
+      expect(await consent.getByText('127.0.0.1').count()).toBeGreaterThan(0)
+      const returned = returns.next()
+      await consent.getByRole('button', { name: button }).click()
+      return returned
+    }
+    const refused = app.connect(async (transport) => transport.finishAuth(await decide('Refuse')))
+    await expect(refused).rejects.toThrow(/access_denied|refused/i)
+    let code = ''
+    const sdk = await app.connect(async (transport) => {
+      const answer = await decide('Allow')
+      code = answer.get('code') ?? ''
+      await transport.finishAuth(answer)
+    })
+    expect(app.kept.client).toMatchObject({ client_id: documentUrl })
+    const hidden = await sdk.callTool({ name: 'session_messages', arguments: { session_id: foreign } })
+    expect(hidden.isError).toBe(true)
+    const { access_token: token, refresh_token: refresh } = app.kept.tokens as Record<string, string>
+    // It opens nothing but the MCP server.
+    expect((await createClient(server.url, token).get('/api/sessions')).status).toBe(401)
+    const form = (fields: Record<string, string>) => ({
+      method: 'POST',
+      body: new URLSearchParams({ client_id: documentUrl, ...fields }),
+    })
+    const elsewhere = {
+      grant_type: 'refresh_token',
+      refresh_token: refresh ?? '',
+      resource: 'https://evil.example/mcp',
+    }
+    const wrong = await fetch(`${server.url}/oauth/token`, form(elsewhere))
+    expect([wrong.status, ((await wrong.json()) as { error: string }).error]).toEqual([400, 'invalid_target'])
+    expect((await sdk.listTools()).tools.length).toBeGreaterThan(0)
+    const again = {
+      grant_type: 'authorization_code',
+      code,
+      code_verifier: app.kept.verifier,
+      redirect_uri: returns.url,
+    }
+    const reused = await fetch(`${server.url}/oauth/token`, form(again))
+    expect([reused.status, ((await reused.json()) as { error: string }).error]).toEqual([400, 'invalid_grant'])
+    // A code that came twice was copied: what it has given ends.
+    await expect(sdk.listTools()).rejects.toThrow(/./)
+    delete app.kept.tokens
+    const last = await app.connect(async (transport) => transport.finishAuth(await decide('Allow')))
+    const { refresh_token: given = '' } = app.kept.tokens as Record<string, string>
+    expect((await fetch(`${server.url}/oauth/revoke`, form({ token: given }))).status).toBe(200)
+    await expect(last.listTools()).rejects.toThrow(/./)
+    await context.close()
   })
 
   it('shows what a server asks as a form, which keys fill in and send, also on a German phone', async () => {

@@ -184,8 +184,10 @@ function readTask(result: JsonObject): Task {
 
 const isWorking = ({ state, task_id: id }: Task): boolean => id !== null && ['submitted', 'working'].includes(state)
 
-async function waitForTask(host: PluginHost, endpoint: Endpoint, { task, until, signal }: Waiting): Promise<Task> {
-  let last = task
+async function waitForTask(host: PluginHost, endpoint: Endpoint, waiting: Waiting): Promise<Task> {
+  const { until, signal, report } = waiting
+  let last = waiting.task
+  if (isWorking(last)) report?.(describeProgress(last))
   let pauseMs = firstPollMs
   let failures = 0
   for (let poll = 0; poll < maxPolls && isWorking(last) && host.now() < until && !signal.aborted; poll++) {
@@ -193,13 +195,28 @@ async function waitForTask(host: PluginHost, endpoint: Endpoint, { task, until, 
     if (signal.aborted) break
     pauseMs = Math.min(maxPollMs, pauseMs * 1.5)
     const found = await call(host, endpoint, { method: 'GetTask', params: { id: last.task_id }, signal })
-    if (!isFailure(found)) [last, failures] = [readTask(found), 0]
-    else if (++failures >= maxFailedPolls) break
+    if (!isFailure(found)) {
+      const text = describeProgress(readTask(found), last)
+      if (text) report?.(text)
+      ;[last, failures] = [readTask(found), 0]
+    } else if (++failures >= maxFailedPolls) break
   }
   return last
 }
 
-type Waiting = { readonly task: Task; readonly until: number; readonly signal: AbortSignal }
+type Waiting = {
+  readonly task: Task
+  readonly until: number
+  readonly signal: AbortSignal
+  readonly report?: ((text: string) => void) | undefined
+}
+
+/** What is new of a task: its state, and the rest of an answer that grows. */
+function describeProgress(now: Task, before?: Task): string {
+  const state = before?.state === now.state ? '' : `[task ${now.task_id}: ${now.state}]\n`
+  const isGrown = before !== undefined && now.reply.startsWith(before.reply)
+  return state + (isGrown ? now.reply.slice(before.reply.length) : now.reply)
+}
 
 /** The agent learns that nobody waits any more. It is a courtesy: one that cannot be reached goes on. */
 async function cancelStopped(host: PluginHost, endpoint: Endpoint, { task_id: id }: Task): Promise<void> {
@@ -276,14 +293,14 @@ const createCallTool = (host: PluginHost) =>
     }),
     touches: ({ agent }) => [`a2a:${agent}`],
     timeoutMs: ({ wait = defaultWaitSeconds }) => (wait + 60) * 1_000,
-    run: async ({ agent, wait = defaultWaitSeconds, ...sending }, { signal, callId }) => {
+    run: async ({ agent, wait = defaultWaitSeconds, ...sending }, { signal, callId, reportProgress: report }) => {
       const endpoint = await openEndpoint(host, agent, signal)
       if (isFailure(endpoint)) return fail(endpoint.error)
       const params = renderParams(endpoint.version, sending, callId)
       const sent = await call(host, endpoint, { method: 'SendMessage', params, signal })
       if (isFailure(sent)) return fail(sent.error)
       const until = host.now() + wait * 1_000
-      const task = await waitForTask(host, endpoint, { task: readTask(sent), until, signal })
+      const task = await waitForTask(host, endpoint, { task: readTask(sent), until, signal, report })
       if (signal.aborted && isWorking(task)) await cancelStopped(host, endpoint, task)
       return render(task)
     },

@@ -40,11 +40,13 @@ function open(card: object, answer: (rpc: Rpc) => object = () => ({}), agent: ob
     },
   } as unknown as PluginHost
   const tools = new Map<string, Tool>(a2a.createTools(host).map((tool) => [tool.name, tool]))
+  const progress: string[] = []
   const use = async (name: string, input: object) => {
-    const { result } = await call(tools.get(name) as Tool, input)
+    const reportProgress = (text: string) => void progress.push(text)
+    const { result } = await call(tools.get(name) as Tool, input, {}, { reportProgress })
     return result as Record<string, unknown>
   }
-  return { asked, use, pass: (ms: number) => void (now += ms) }
+  return { asked, use, progress, pass: (ms: number) => void (now += ms) }
 }
 
 describe('an agent of version 1.0', () => {
@@ -79,6 +81,23 @@ describe('an agent of version 1.0', () => {
         },
       },
     })
+  })
+
+  it('shows its state and what is new of a long answer while it works', async () => {
+    const looks = ['One.', 'One. Two.', 'One. Two.', 'One. Two. Three.']
+    let n = 0
+    const { use, progress } = open(cardOf('1.0'), ({ method }) => {
+      const state = method === 'SendMessage' ? 'SUBMITTED' : n < looks.length - 1 ? 'WORKING' : 'COMPLETED'
+      const artifacts = method === 'SendMessage' ? [] : [{ parts: [{ text: looks[n++] }] }]
+      return { result: { id: 't1', contextId: 'c1', status: { state: `TASK_STATE_${state}` }, artifacts } }
+    })
+    expect(await use('a2a_call', { agent: 'peer', message: 'count' })).toMatchObject({ reply: 'One. Two. Three.' })
+    expect(progress).toEqual([
+      '[task t1: submitted]\n',
+      '[task t1: working]\nOne.',
+      ' Two.',
+      '[task t1: completed]\n Three.',
+    ])
   })
 
   it('that works longer than the wait, or asks, says how to go on', async () => {
