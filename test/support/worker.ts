@@ -45,6 +45,8 @@ await Promise.all([
   import('#durable/session/subagents/deliver-results.ts'),
   import('#durable/session/subagents/questions.ts'),
   import('#durable/channels/progress-display.ts'),
+  import('#durable/channels/decide-draft.ts'),
+  import('#durable/channels/outbound-file.ts'),
   import('#durable/session/self-started/goal-work.ts'),
 ])
 

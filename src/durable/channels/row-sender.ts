@@ -6,7 +6,7 @@
 import { log } from '#agent/core/log.ts'
 import type { Button, ChatOrigin, DeliveryRecord, MessageChunk, SendOutcome } from '#agent/core/delivery.ts'
 import * as policy from '#agent/policy/delivery-attempt.ts'
-import type { ChannelCapabilities, OutboundFile, OutboundMessage } from '#channels/channel.ts'
+import type { ChannelCapabilities, OutboundMessage } from '#channels/channel.ts'
 import { loadChannel } from '#channels/channels.ts'
 import { splitText, withPrefix } from '#channels/text/split-text.ts'
 import { clock } from '#durable/platform/clock.ts'
@@ -15,12 +15,9 @@ import { isOwnReset } from '#durable/platform/object-reset.ts'
 import { leaseMs } from '#durable/platform/schedule.ts'
 import type { LoadedConnection } from '#durable/tenant/channels/connection.ts'
 import type { Outbox, OutboxRow, RowSource } from './outbox.ts'
-import { withRowNumber } from './pending-request-message.ts'
+import { ownerOf, withRowNumber } from './pending-request-message.ts'
 import { firstChunk, renderSafely } from './preview.ts'
-import type { Files } from '#agent/core/backend.ts'
-import { mediaTypeOf } from '#agent/core/media/media-type.ts'
-import { mediaKindOf } from '#agent/core/media/media-reference.ts'
-import { createLink } from '#durable/platform/signed-links.ts'
+import type { FileSource } from './outbound-file.ts'
 
 export type RowSenderOptions = {
   readonly env: Env
@@ -39,6 +36,8 @@ export type RowSenderOptions = {
   /** Makes a file that speaks a text, once for each run. Undefined: there is no speech. */
   readonly speak: (text: string, run: string) => Promise<string | undefined>
   readonly arm: () => void
+  /** Tells a person that a text was not sent in their name, or perhaps. */
+  readonly reportDraft: (delivery: DeliveryRecord) => void
 }
 
 type SendTarget = { readonly connection: LoadedConnection; readonly origin: ChatOrigin }
@@ -186,18 +185,18 @@ export class RowSender {
     isMarked: boolean,
     { connection, origin }: SendTarget,
   ): Promise<OutboundMessage | undefined> {
-    const { deliveryState, replyTo, replyHandle } = row
-    const content = row.file === undefined ? { chunk: row.chunk } : await this.#fileOf(row.file, row, connection)
+    const { deliveryState, replyTo, replyHandle, to: address = origin } = row
+    const content = await this.#contentOf(row, connection)
     if (!content) return undefined
     const editedMessageId = this.#editedMessageId(row)
     const plain: MessageChunk = deliveryState.isPlain ? { ...content.chunk, spans: [] } : content.chunk
-    const chunk = withRowNumber(plain, row.id, origin.person)
+    const chunk = withRowNumber(plain, row.id, ownerOf(origin))
     const marked = isMarked ? withPrefix(chunk, policy.duplicateMark) : chunk
     const valid = replyHandle && replyHandle.expiresAt > clock.now() ? replyHandle : undefined
     // A handle that can still be used was not used: nothing has arrived.
     const isOnce = valid && connection.channel.capabilities.idempotencyKeys === 'without-reply-handle'
     return {
-      address: origin,
+      address,
       ...content,
       ...(isOnce ? { chunk, repeated: marked } : { chunk: marked }),
       ...(editedMessageId !== undefined ? { editedMessageId } : replyTo !== undefined && { replyToMessageId: replyTo }),
@@ -205,14 +204,13 @@ export class RowSender {
     }
   }
 
-  async #fileOf(
-    path: string,
-    { isLinked, kind }: OutboxRow,
-    { channel }: LoadedConnection,
-  ): Promise<Pick<OutboundMessage, 'chunk' | 'file'> | undefined> {
-    const { env, files } = this.#options
+  async #contentOf(row: OutboxRow, { channel }: LoadedConnection) {
+    const { file, isLinked, kind, chunk } = row
+    if (file === undefined) return { chunk }
+    const { readOutboundFile } = await import('./outbound-file.ts')
     const maxBytes = isLinked ? 0 : (channel.capabilities.files?.maxBytes ?? 0)
-    const content = await readOutboundFile(env, files(), { path, maxBytes, isOfAnswer: kind === 'reply' })
+    const request = { path: file, maxBytes, isOfAnswer: kind === 'reply' }
+    const content = await readOutboundFile(this.#options.env, this.#options.files(), request)
     if (!content) return undefined
     return 'file' in content
       ? { chunk: { text: '', spans: [] }, file: content.file }
@@ -258,8 +256,9 @@ export class RowSender {
 
   #updateState(row: OutboxRow, deliveryState: DeliveryRecord): void {
     this.#options.outbox.update({ ...row, deliveryState })
-    if (['dead', 'unknown'].includes(deliveryState.state) && row.kind !== 'preview')
-      log.warn('delivery.given_up', `Not delivered: ${deliveryState.error}`)
+    if (!['dead', 'unknown', 'expired'].includes(deliveryState.state) || row.kind === 'preview') return
+    if (deliveryState.state !== 'expired') log.warn('delivery.given_up', `Not delivered: ${deliveryState.error}`)
+    if (row.to) this.#options.reportDraft(deliveryState)
   }
 
   /** Expires all open parts of an answer together. One notice stands for all expired answers. */
@@ -288,6 +287,7 @@ export class RowSender {
     return {
       isIdempotent: hasKey || this.#editedMessageId(row) !== undefined,
       isOnceEach: keys === 'without-reply-handle',
+      isNeverRepeated: row.to !== undefined,
       isPreview: row.kind === 'preview',
     }
   }
@@ -350,52 +350,3 @@ function withChoices(text: string, buttons: readonly Button[]): string {
 /** Without buttons a number stands for its choice. */
 const withoutButtons = (text: string, buttons: readonly Button[]): string =>
   withChoices(text.replace('Press a button, or write ', 'Write a number, or '), buttons)
-
-/** The workspace of a session. */
-type FileSource = {
-  readonly tenantId: string
-  readonly sessionId: string
-  readonly resolve: (path: string) => string
-  readonly userFiles: Pick<Files, 'read' | 'stat'>
-  /** Returns why a file of an answer may not be sent, in words for the chat. */
-  readonly findProblem: (path: string) => Promise<string | undefined>
-}
-
-/** The object has 128 MB of memory. */
-const maxReadBytes = 30_000_000
-
-/** `isOfAnswer`: the model names the file, not the person. */
-type FileRequest = { readonly path: string; readonly maxBytes: number; readonly isOfAnswer: boolean }
-
-/** Undefined for a path that is no file of the workspace. */
-async function readOutboundFile(
-  env: Env,
-  source: FileSource,
-  { path, maxBytes, isOfAnswer }: FileRequest,
-): Promise<{ readonly file: OutboundFile } | { readonly text: string } | undefined> {
-  const { resolve, userFiles, findProblem } = source
-  const resolved = resolve(path)
-  const root = `${resolve('.')}/`
-  const stat = resolved.startsWith(root) ? await userFiles.stat(resolved) : undefined
-  if (stat?.type !== 'file') return undefined
-  const problem = isOfAnswer ? await findProblem(path) : undefined
-  if (problem !== undefined) return { text: problem }
-  const relative = resolved.slice(root.length)
-  const name = relative.split('/').at(-1) ?? relative
-  const bytes =
-    stat.size > 0 && stat.size <= Math.min(maxBytes, maxReadBytes) ? await userFiles.read(resolved) : undefined
-  if (bytes) {
-    const mime = mediaTypeOf(relative)
-    // Speech in Ogg is what platforms show as a voice message.
-    const kind = mime === 'audio/ogg' ? 'voice' : mediaKindOf(mime)
-    return { file: { kind, name, mime, bytes: Uint8Array.from(bytes) } }
-  }
-  return describeFile(env, source, relative)
-}
-
-async function describeFile(env: Env, { tenantId, sessionId }: FileSource, relative: string) {
-  const name = relative.split('/').at(-1) ?? relative
-  const link = await createLink(env, { tenantId, sessionId, path: relative }, clock.now())
-  const origin = env.PUBLIC_URL?.replace(/\/{1,20}$/, '')
-  return { text: link && origin ? `${name}: ${origin}${link}` : `${name} is in the workspace: ${relative}` }
-}
