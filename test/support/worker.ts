@@ -47,6 +47,7 @@ await Promise.all([
   import('#durable/channels/progress-display.ts'),
   import('#durable/channels/decide-draft.ts'),
   import('#durable/channels/outbound-file.ts'),
+  import('#durable/channels/fit-buttons.ts'),
   import('#durable/session/self-started/goal-work.ts'),
 ])
 

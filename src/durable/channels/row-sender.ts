@@ -4,7 +4,7 @@
  */
 
 import { log } from '#agent/core/log.ts'
-import type { Button, ChatOrigin, DeliveryRecord, MessageChunk, SendOutcome } from '#agent/core/delivery.ts'
+import type { ChatOrigin, DeliveryRecord, MessageChunk, SendOutcome } from '#agent/core/delivery.ts'
 import * as policy from '#agent/policy/delivery-attempt.ts'
 import type { ChannelCapabilities, OutboundMessage } from '#channels/channel.ts'
 import { loadChannel } from '#channels/channels.ts'
@@ -17,6 +17,7 @@ import type { LoadedConnection } from '#durable/tenant/channels/connection.ts'
 import type { Outbox, OutboxRow, RowSource } from './outbox.ts'
 import { ownerOf, withRowNumber } from './pending-request-message.ts'
 import { firstChunk, renderSafely } from './preview.ts'
+import type { fitButtons as FitButtons } from './fit-buttons.ts'
 import type { FileSource } from './outbound-file.ts'
 
 export type RowSenderOptions = {
@@ -41,6 +42,9 @@ export type RowSenderOptions = {
 }
 
 type SendTarget = { readonly connection: LoadedConnection; readonly origin: ChatOrigin }
+
+/** `fitButtons`: present for a row with buttons. */
+type Rendering = { readonly connection: LoadedConnection; readonly fitButtons: typeof FitButtons | undefined }
 
 /** Pause after an unexpected error, for example when the connection cannot be read. */
 const errorPauseMs = 15_000
@@ -123,17 +127,19 @@ export class RowSender {
       this.#expire(row)
       return true
     }
+    const fitButtons = row.chunk.buttons && (await import('./fit-buttons.ts')).fitButtons
     const connection = await loadConnection(origin)
     if ('refused' in connection) this.#recordOutcome(row, { kind: 'forbidden', detail: connection.refused })
-    else if (row.source) this.#render(row, row.source, connection)
+    else if (row.source) this.#render(row, row.source, { connection, fitButtons })
     else if (row.speech !== undefined) await this.#speak(row, row.speech)
     else await this.#send(row, { connection, origin })
     return true
   }
 
   /** Replaces the row by the messages that the platform accepts. */
-  #render(row: OutboxRow, { text, format, isFirstOnly }: RowSource, { channel }: LoadedConnection): void {
-    const asked = fitButtons(text, row.chunk.buttons, channel.capabilities.buttons)
+  #render(row: OutboxRow, { text, format, isFirstOnly }: RowSource, { connection, fitButtons }: Rendering): void {
+    const { channel } = connection
+    const asked = fitButtons?.(text, row.chunk.buttons, channel.capabilities.buttons) ?? { text, buttons: undefined }
     const chunks = format === 'plain' ? channel.render(asked.text, 'plain') : renderSafely(channel, asked.text)
     const shown = isFirstOnly ? [firstChunk(chunks)] : chunks
     const { buttons } = asked
@@ -312,41 +318,3 @@ function splitRow({ chunk, file, kind, source }: OutboxRow): readonly MessageChu
   const halves = splitText(text, spans, { max: Math.ceil(text.length / 2), unit: 'utf16', maxSpans })
   return halves.map((half, at) => (buttons && at === halves.length - 1 ? { ...half, buttons } : half))
 }
-
-type ButtonRows = readonly (readonly Button[])[]
-type ButtonText = { readonly text: string; readonly buttons?: ButtonRows }
-
-/**
- * If a button cannot be shown, or only a part of its label, the text lists the choices by number and the buttons show the
- * numbers. If not all fit, the last one stays: it denies. Without buttons the hint names only what can be written.
- */
-export function fitButtons(
-  text: string,
-  buttons: ButtonRows | undefined,
-  allowed: ChannelCapabilities['buttons'],
-): ButtonText {
-  const all = buttons?.flat() ?? []
-  if (!all.length) return { text }
-  if (!allowed) return { text: withoutButtons(text, all) }
-  const { maxRows, maxPerRow, maxLabelChars } = allowed
-  const room = maxRows * maxPerRow
-  const isListed = all.length > room || all.some(({ label }) => label.length > maxLabelChars)
-  const labelled = isListed ? all.map(({ data }, n) => ({ label: `${n + 1}`, data })) : all
-  const shown = all.length <= room ? labelled : [...labelled.slice(0, room - 1), ...labelled.slice(-1)]
-  const perRow = all.length <= maxRows ? 1 : maxPerRow
-  const rows = Array.from({ length: Math.ceil(shown.length / perRow) }, (_, n) =>
-    shown.slice(n * perRow, (n + 1) * perRow),
-  )
-  return { text: isListed ? withChoices(text, all) : text, buttons: rows }
-}
-
-/** Lists the choices in front of the hint, which is the last paragraph. */
-function withChoices(text: string, buttons: readonly Button[]): string {
-  const hintAt = text.lastIndexOf('\n\n')
-  const choices = buttons.map(({ label }, n) => `${n + 1}. ${label}`).join('\n')
-  return `${text.slice(0, hintAt)}\n\n${choices}${text.slice(hintAt)}`
-}
-
-/** Without buttons a number stands for its choice. */
-const withoutButtons = (text: string, buttons: readonly Button[]): string =>
-  withChoices(text.replace('Press a button, or write ', 'Write a number, or '), buttons)
