@@ -1,7 +1,7 @@
 /** Defines the port that every messaging platform implements. Each platform has a folder; channels.ts lists them. */
 
 import type { MediaKind, MediaReference } from '#agent/core/media/media-reference.ts'
-import type { MessageChunk, ReplyHandle, SendOutcome } from '#agent/core/delivery.ts'
+import type { MessageChunk, OnBehalf, ReplyHandle, SendOutcome } from '#agent/core/delivery.ts'
 
 export type Secrets = Readonly<Record<string, string>>
 
@@ -49,6 +49,8 @@ export type ChannelConnection = {
   readonly ownAddress?: string
   /** Chats of a self-hosted server that are direct, where its events do not say so. */
   readonly directRooms?: readonly string[]
+  /** Answers to the private chats of the owner are drafted. */
+  readonly isSecretary?: true
   /** Which of two sites of the platform the account belongs to. */
   readonly domain?: string
   readonly speech?: Speech
@@ -65,8 +67,12 @@ export type BotAccount = { readonly id: string; readonly name: string }
 
 export type ChatAddress = {
   readonly chat: string
-  /** Added by the gateway: the id under which the chat was seen first, when it is another one. */
+  /** Names the session in place of `chat`: the id under which the chat was seen first, or the chat that drafts are for. */
   readonly chatKey?: string
+  /** Of a chat whose answers are drafts. */
+  readonly onBehalf?: OnBehalf
+  /** The connection that lets us write in the name of a person. */
+  readonly inNameOf?: string
   readonly thread?: string
 }
 
@@ -108,6 +114,8 @@ type EventSource = {
   readonly isGroup: boolean
   /** Everybody on the platform may write in this group. People whom no setting names begin no turn there. */
   readonly isPublic?: true
+  /** Others wrote it to the sender. It gets no rights of the sender, and is no answer to a question. */
+  readonly isForeign?: true
   readonly sender: Sender
   /** A token with which the answer must be sent, or can be sent for free, until it expires. */
   readonly replyHandle?: ReplyHandle

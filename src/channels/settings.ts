@@ -39,6 +39,9 @@ const fields = {
     .nullable()
     .describe('The https address of a self-hosted server, such as a Matrix homeserver. null elsewhere.'),
   direct_rooms: ids.describe('Rooms of Nextcloud Talk that are direct chats.'),
+  secretary: z
+    .boolean()
+    .describe('Drafts answers to the private chats of people who have connected this Telegram bot to their account.'),
   domain: z.enum(['feishu', 'lark']).nullable().describe('The site of a Feishu app. null: feishu.'),
   greeting: z.string().trim().max(500).nullable().describe('The first words of a call. null: none.'),
   language: z
@@ -137,6 +140,7 @@ export const channelSettings = z.strictObject({
   audience: fields.audience.default(null),
   url: fields.url.default(null),
   direct_rooms: fields.direct_rooms.default([]),
+  secretary: fields.secretary.default(false),
   domain: fields.domain.default(null),
   greeting: fields.greeting.default(null),
   language: fields.language.default(null),

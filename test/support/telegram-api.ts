@@ -46,6 +46,8 @@ export class TelegramApi {
   readonly files = new Map<string, Uint8Array>()
   /** Types of the known chats, by id. Without any, every chat is known. */
   readonly chats = new Map<number, string>()
+  /** The owners of private chats, by the ids of their connections. */
+  readonly businesses = new Map<string, object>()
   readonly sentFiles: { readonly name: string; readonly bytes: number }[] = []
   webhook: { readonly url?: string; readonly [more: string]: unknown } = {}
   /** As a proxy does that ends the wait for updates. */
@@ -124,6 +126,12 @@ export class TelegramApi {
         return this.files.has(String(body['file_id']))
           ? ok({ file_id: body['file_id'], file_path: `documents/${String(body['file_id'])}` })
           : refusal({ status: 400, description: 'Bad Request: wrong file_id or the file is temporarily unavailable' })
+      case 'getBusinessConnection': {
+        const business = this.businesses.get(String(body['business_connection_id']))
+        return business
+          ? ok(business)
+          : refusal({ status: 400, description: 'Bad Request: business connection not found' })
+      }
       case 'getChat': {
         const type = this.chats.size ? this.chats.get(Number(body.chat_id)) : 'private'
         return type

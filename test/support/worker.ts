@@ -47,6 +47,9 @@ await Promise.all([
   import('#tools/code/run-program.ts'),
   import('#durable/session/subagents/questions.ts'),
   import('#durable/channels/progress-display.ts'),
+  import('#durable/channels/decide-draft.ts'),
+  import('#durable/channels/outbound-file.ts'),
+  import('#durable/channels/fit-buttons.ts'),
   import('#durable/session/self-started/goal-work.ts'),
   import('#durable/session/self-started/change-goal.ts'),
 ])

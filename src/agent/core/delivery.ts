@@ -12,6 +12,17 @@ export type ChatOrigin = {
   readonly isGroup: boolean
   /** The person of a group whose own session this is. Absent: the chat shares the session. */
   readonly person?: string
+  /** Answers are drafts, which a person sends from `chat` to another chat in their own name. */
+  readonly onBehalf?: OnBehalf
+}
+
+/** The private chat of a person whose answers are drafted. `connection`: what lets us write there in their name. */
+export type OnBehalf = {
+  readonly connection: string
+  readonly chat: string
+  /** Of the other person, without markup. */
+  readonly name: string
+  readonly canSend: boolean
 }
 
 /** The author and the message that a turn answers, by the ids of the platform. */

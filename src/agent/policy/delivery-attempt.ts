@@ -22,6 +22,8 @@ export type DeliveryOptions = {
   readonly isIdempotent: boolean
   /** The platform accepts each form of the part once, the marked one too: however often it is sent, at most both arrive. */
   readonly isOnceEach?: boolean
+  /** Written in the name of a person, who can look whether it has arrived: it is never repeated. */
+  readonly isNeverRepeated?: boolean
   /** The beginning of an answer, the progress of its turn, or a note that it still runs. */
   readonly isPreview: boolean
 }
@@ -128,7 +130,7 @@ function markDoubtful(
   if (options.isIdempotent) return scheduleRetry({ ...record, isDoubtful: false }, { at, detail })
   // A row of an earlier release does not count them.
   const doubts = (record.doubts ?? Number(record.isDoubtful)) + 1
-  if (doubts > maxRepeats && !options.isOnceEach)
+  if (options.isNeverRepeated || (doubts > maxRepeats && !options.isOnceEach))
     return { ...record, state: 'unknown', error: `unknown: ${detail}, ${doubts} times` }
   return scheduleRetry({ ...record, isDoubtful: true, doubts }, { at, detail })
 }

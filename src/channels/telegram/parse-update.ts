@@ -1,7 +1,7 @@
 /** Parses updates of Telegram's Bot API into inbound events. */
 
 import type { MediaReference } from '#agent/core/media/media-reference.ts'
-import type { InboundEvent, MessageContent, Quote, Sender } from '../channel.ts'
+import type { ChatAddress, InboundEvent, MessageContent, Quote, Sender } from '../channel.ts'
 import { describeContent, describeForward } from '../text/describe-forward.ts'
 import {
   type FileField,
@@ -29,8 +29,10 @@ export function parseUpdate(body: unknown): InboundEvent | undefined {
 
 function parsePress(key: string, pressed: TelegramPress): InboundEvent | undefined {
   if (!pressed.message || pressed.data === undefined || pressed.from.is_bot) return undefined
+  const place = parsePlace(pressed.message)
   return {
-    ...parsePlace(pressed.message),
+    ...place,
+    address: withDraftKey(place.address, /:~(\d{1,19})$/.exec(pressed.data)),
     kind: 'press',
     key,
     sender: parseSender(pressed.from),
@@ -73,10 +75,30 @@ function parseMessage(key: string, kind: 'message' | 'edit', sent: TelegramMessa
   if (!sent.from || sent.chat.type === 'channel') return undefined
   const content = parseContent(sent)
   if (!content.text.trim() && !content.media.length) return undefined
-  return { ...parsePlace(sent), kind, key, sender: parseSender(sent.from), ...content }
+  const place = parsePlace(sent)
+  const { quote } = content
+  // A reply to a draft is about the chat that the draft is for.
+  const draft = !place.isGroup && quote?.sender?.isBot ? draftHeader.exec(quote.text ?? '') : null
+  return {
+    ...place,
+    address: withDraftKey(place.address, draft),
+    kind,
+    key,
+    sender: parseSender(sent.from),
+    ...content,
+  }
 }
 
-function parseContent(sent: TelegramMessage): MessageContent {
+/** The first line of a draft names the chat that it is for. */
+const draftHeader = /^Draft for [^\n[]{1,100} \[(\d{1,19})\]:/
+
+const withDraftKey = (address: ChatAddress, found: RegExpExecArray | null): ChatAddress =>
+  found ? { ...address, chatKey: draftKey(found[1] ?? '') } : address
+
+/** Names the session that drafts answers to a chat. */
+export const draftKey = (chat: string): string => `business:${chat}`
+
+export function parseContent(sent: TelegramMessage): MessageContent {
   const { message_id: messageId, media_group_id: albumId } = sent
   const quote = parseQuote(sent)
   return {
@@ -224,7 +246,7 @@ function parsePlace({ chat: { id: chatId, type }, message_thread_id: thread, is_
   }
 }
 
-function parseSender({ id: sender, is_bot: isBot, first_name: first, last_name: last, username }: TelegramUser) {
+export function parseSender({ id: sender, is_bot: isBot, first_name: first, last_name: last, username }: TelegramUser) {
   const name = [first, last].filter(Boolean).join(' ') || username || sender
   return { id: sender, name, ...(isBot && { isBot }) } satisfies Sender
 }

@@ -4,7 +4,21 @@ import { commandTable } from '#agent/policy/slash-command/command-table.ts'
 import type { ChannelConnection, Registration } from '../channel.ts'
 import { type BotApiResult, callBotApi } from './bot-api.ts'
 
-export const updateTypes = ['message', 'edited_message', 'callback_query', 'my_chat_member']
+const businessTypes = [
+  'business_connection',
+  'business_message',
+  'edited_business_message',
+  'deleted_business_messages',
+]
+
+/** What Telegram is asked for. The private chats of people who have connected the bot are left to them otherwise. */
+export const updateTypesOf = ({ isSecretary }: ChannelConnection): readonly string[] => [
+  'message',
+  'edited_message',
+  'callback_query',
+  'my_chat_member',
+  ...(isSecretary ? businessTypes : []),
+]
 
 export async function register(connection: ChannelConnection, isOn: boolean): Promise<Registration> {
   const { webhookUrl: url, secrets } = connection
@@ -15,7 +29,7 @@ export async function register(connection: ChannelConnection, isOn: boolean): Pr
   const set = await callBotApi(connection, 'setWebhook', {
     url,
     secret_token: secrets['webhook_secret'],
-    allowed_updates: updateTypes,
+    allowed_updates: updateTypesOf(connection),
   })
   if (set.kind !== 'done') return failed(set)
   const info = await callBotApi(connection, 'getWebhookInfo', {})

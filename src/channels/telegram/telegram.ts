@@ -8,6 +8,7 @@ import type {
   ChannelConnection,
   ChatAddress,
   FetchedMedia,
+  InboundEvent,
   OutboundFile,
   OutboundMessage,
   PollAnswer,
@@ -17,9 +18,10 @@ import { fetchMediaFrom } from '../fetch-media.ts'
 import { token, verified } from '../kit/proof.ts'
 import { parseMarkdown } from '../text/parse-markdown.ts'
 import { splitText } from '../text/split-text.ts'
+import { parseBusiness } from './parse-business.ts'
 import { parseUpdate } from './parse-update.ts'
 import { type BotApiResult, callBotApi, fileUrl } from './bot-api.ts'
-import { register, updateTypes } from './register.ts'
+import { register, updateTypesOf } from './register.ts'
 
 const textLimit = { max: 4_096, unit: 'utf16' } as const
 /** Room for a line in front of a message. */
@@ -50,10 +52,7 @@ export const telegram: Channel = {
   textLimit,
   receive: verified(
     token({ secret: 'webhook_secret', from: ({ headers }) => headers.get('x-telegram-bot-api-secret-token') }),
-    ({ body }) => {
-      const event = parseUpdate(parseJson(body))
-      return { events: event ? [event] : [] }
-    },
+    async ({ body }, connection) => ({ events: await parseEvents(connection, parseJson(body)) }),
   ),
   render: (source, format) => {
     const { text, spans } = format === 'plain' ? { text: source, spans: [] } : parseMarkdown(source)
@@ -135,21 +134,26 @@ const pollSeconds = 20
 
 /** `cursor`: the number behind the last update. Updates before it are forgotten by Telegram. */
 async function poll(connection: ChannelConnection, cursor: string | undefined): Promise<PollAnswer> {
-  const fields = { timeout: pollSeconds, allowed_updates: updateTypes }
+  const fields = { timeout: pollSeconds, allowed_updates: updateTypesOf(connection) }
   const answer = await callBotApi(connection, 'getUpdates', {
     ...fields,
     ...(cursor !== undefined && { offset: Number(cursor) }),
   })
   if (answer.kind !== 'done') return failedPoll(connection, answer)
   const updates = (Array.isArray(answer.result) ? answer.result : []) as readonly { readonly update_id?: unknown }[]
-  return {
-    kind: 'polled',
-    batches: updates.flatMap((update) => {
-      if (!Number.isSafeInteger(update?.update_id)) return []
-      const event = parseUpdate(update)
-      return { cursor: String(Number(update.update_id) + 1), events: event ? [event] : [] }
-    }),
+  const known = updates.filter((update) => Number.isSafeInteger(update?.update_id))
+  try {
+    const parsed = await Promise.all(known.map((update) => parseEvents(connection, update)))
+    const batches = parsed.map((events, n) => ({ cursor: String(Number(known[n]?.update_id) + 1), events }))
+    return { kind: 'polled', batches }
+  } catch (error) {
+    return { kind: 'failed', detail: String(error) }
   }
+}
+
+async function parseEvents(connection: ChannelConnection, update: unknown): Promise<readonly InboundEvent[]> {
+  const event = parseUpdate(update)
+  return event ? [event] : parseBusiness(connection, update)
 }
 
 async function failedPoll(
@@ -184,8 +188,9 @@ async function resolveTarget(connection: ChannelConnection, { chat, thread }: Ch
 const maxPhotoBytes = 10_000_000
 
 /** Builds the requests that send messages and files to Telegram. */
-const addressFields = ({ chat, thread }: ChatAddress) => ({
+const addressFields = ({ chat, thread, inNameOf }: ChatAddress) => ({
   chat_id: Number(chat),
+  ...(inNameOf !== undefined && { business_connection_id: inNameOf }),
   ...(thread !== undefined && { message_thread_id: Number(thread) }),
 })
 

@@ -2,15 +2,15 @@
 
 import * as z from 'zod'
 
-const id = z.int().transform(String)
-const user = z.object({
+export const id = z.int().transform(String)
+export const user = z.object({
   id,
   is_bot: z.boolean(),
   first_name: z.string().default(''),
   last_name: z.string().optional(),
   username: z.string().optional(),
 })
-const chat = z.object({ id, type: z.enum(['private', 'group', 'supergroup', 'channel']) })
+export const chat = z.object({ id, type: z.enum(['private', 'group', 'supergroup', 'channel']) })
 const entity = z.object({
   type: z.string(),
   offset: z.int(),
@@ -74,7 +74,7 @@ const writtenFields = {
   entities: entityList,
   caption_entities: entityList,
 }
-const message = z.object({
+export const message = z.object({
   message_id: id,
   ...place,
   from: user.optional(),

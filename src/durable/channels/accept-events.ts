@@ -126,6 +126,9 @@ async function acceptText(
 type ActingPerson = { readonly person: string; readonly authority: Authority; readonly tenant: TenantSnapshot }
 type Accepted = { readonly event: TextEvent; readonly sender: ActingPerson; readonly text: string }
 
+/** What others write to a person acts for them without the rights that the settings give. */
+const noRights: Partial<ChannelSettings> = { admins: [], jobs: 'nobody', search_scope: 'chat' }
+
 /** The person behind the sender, and for whom the message acts. */
 async function findSender(
   { env, requestId }: AcceptContext,
@@ -136,7 +139,8 @@ async function findSender(
   const tenant = await fetchTenantSnapshot(env, connection.tenantId)
   const { chat, chatKey = chat } = event.address
   const acting = { person, chat: chatKey, tenant, requestId }
-  return { person, tenant, authority: createAuthority(connection, acting) }
+  const settings = event.isForeign ? { ...connection.settings, ...noRights } : connection.settings
+  return { person, tenant, authority: createAuthority({ ...connection, settings }, acting) }
 }
 
 /** Context for later turns of the group, whoever begins them. */
@@ -181,7 +185,6 @@ async function submitMessage(
     commands: listCommands(connection, person),
     tenant,
     ...(media.length > 0 && { media }),
-    ...(event.sender.isBot && { isOfBot: true as const }),
     ...companyOf(event),
     ...(!connection.channel.capabilities.buttons && { isNumbered: true }),
     ...(event.kind === 'edit' && { edits: event.messageId }),
@@ -192,7 +195,12 @@ async function submitMessage(
 /** Belongs to a message beside its text and its files. */
 function companyOf(event: TextEvent) {
   const { albumId, background }: Partial<MessageContent> = event.kind === 'command' ? {} : event
-  return { ...(albumId !== undefined && { albumId }), ...(background && { background }) }
+  const isForeign = event.sender.isBot ?? event.isForeign
+  return {
+    ...(albumId !== undefined && { albumId }),
+    ...(background && { background }),
+    ...(isForeign && { isForeign }),
+  }
 }
 
 /**

@@ -12,7 +12,7 @@ import { commandPrefixOf } from '#channels/command-prefix.ts'
 import { isSilent } from '#agent/schedule/job/answer.ts'
 import * as policy from '#agent/policy/delivery-attempt.ts'
 import { findAttachmentPaths, withoutMediaTags } from '#agent/public-api/answer-attachments.ts'
-import { maskPendingRequest, renderPendingRequest, renderPicks } from './pending-request-message.ts'
+import { maskPendingRequest, renderDraft, renderPendingRequest, renderPicks } from './pending-request-message.ts'
 import { loadConnection, type LoadedConnection } from '#durable/tenant/channels/connection.ts'
 import { Presence } from './presence.ts'
 import { Outbox, type OutboxRow } from './outbox.ts'
@@ -99,6 +99,8 @@ export class ChatOutbox {
       speak: (text, run) => this.#speak(text, run),
       files: () => ({ tenantId, sessionId, ...filesOf(session) }),
       arm: () => session.arm(),
+      reportDraft: ({ error }) =>
+        this.sendNotice(`Your answer to ${this.#chat?.onBehalf?.name} was not sent, or perhaps: ${error}`),
     })
   }
 
@@ -245,13 +247,19 @@ export class ChatOutbox {
       this.outbox.add({
         ...row,
         deliveryState: { ...policy.createDelivery(now), due: preview ? Math.min(editableAt, now + maxEditWaitMs) : 0 },
-        source: { text: visible + this.#footer(), format: 'markdown' },
+        ...this.#answerOf(visible),
         ...(replyTo !== undefined && { replyTo }),
         ...(preview && { edits: preview.id }),
       })
     for (const file of files) this.outbox.add({ ...row, deliveryState: policy.createDelivery(now), file })
     this.answerAwaited(replyHandle, 'There is no answer.')
     this.#startSending()
+  }
+
+  #answerOf(text: string): Pick<OutboxRow, 'source' | 'chunk' | 'asks'> {
+    const onBehalf = this.#chat?.onBehalf
+    if (onBehalf) return renderDraft(text, onBehalf, this.#asker()?.person)
+    return { chunk: noText, source: { text: text + this.#footer(), format: 'markdown' } }
   }
 
   /** Model, context and cost, where `/footer` has switched them on. */
@@ -351,7 +359,7 @@ export class ChatOutbox {
     const last = this.#session.store
       .transcript()
       .findLast((message) => message.role === 'user' && !(message.source && steering.has(message.source)))
-    return last?.role === 'user' && last.source === undefined
+    return last?.role === 'user' && last.source === undefined && !this.#chat?.onBehalf
   }
 
   /** In a group, an answer quotes the message that it answers. */

@@ -4,6 +4,7 @@
  */
 
 import type { DeliveryRecord, MessageChunk, ReplyHandle } from '#agent/core/delivery.ts'
+import type { ChatAddress } from '#channels/channel.ts'
 import { isOpen } from '#agent/policy/delivery-attempt.ts'
 
 export type OutboxRow = {
@@ -43,7 +44,11 @@ export type OutboxRow = {
     readonly choices: readonly string[]
     /** The progress above the question, where the question stands in the message of the progress. */
     readonly card?: string
+    /** The choices send, change or drop this text. */
+    readonly draft?: string
   }
+  /** Another chat than that of the session. */
+  readonly to?: ChatAddress
 }
 
 export type RowSource = {

@@ -1,7 +1,7 @@
 /** Renders a pending request as a message with buttons, and parses the data of a pressed button. */
 
 import { describeRule, listApprovalChoices } from '#agent/core/permission/approval.ts'
-import type { Button, MessageChunk, PersonChoices } from '#agent/core/delivery.ts'
+import type { Button, ChatOrigin, MessageChunk, OnBehalf, PersonChoices } from '#agent/core/delivery.ts'
 import { maskSecrets } from '#agent/core/secrets/mask-secrets.ts'
 import type { PersonRequest } from '#agent/core/pending-request.ts'
 
@@ -59,6 +59,17 @@ export const renderPicks = (text: string, { of, person }: PersonChoices) => ({
   asks: { request: '', person, choices: of.map(({ command }) => command) },
 })
 
+/** An answer that a person sees first, and sends in their own name. */
+export const renderDraft = (text: string, { name, chat, canSend }: OnBehalf, person = '') => {
+  const choices = canSend ? ['Send', 'Edit', 'Discard'] : ['Edit', 'Discard']
+  const note = canSend ? '' : '\n\n(This bot may not send it: give it the right to reply in the settings of Telegram.)'
+  return {
+    chunk: { text: '', spans: [], buttons: [choices.map(buttonOf)] },
+    source: { text: `Draft for ${name} [${chat}]:\n\n${text}${note}`, format: 'markdown' as const },
+    asks: { request: '', person, choices, draft: text },
+  }
+}
+
 const buttonOf = (label: string, n: number): Button => ({ label, data: `${n}` })
 
 /** Platforms return only a few bytes (Telegram 64): a longer id of a person is left out. */
@@ -88,6 +99,10 @@ export function parseButtonData(data: string): { readonly row: number; readonly 
   const [, row, choice] = buttonPattern.exec(data) ?? []
   return row === undefined ? undefined : { row: Number(row), choice: Number(choice) }
 }
+
+/** What finds the session of a button: the person of a group, or the chat that drafts are for. */
+export const ownerOf = ({ person, onBehalf }: ChatOrigin): string | undefined =>
+  onBehalf ? `~${onBehalf.chat}` : person
 
 /** The person whose own session of a group shows the button. */
 export const ownerOfButton = (data: string): string | undefined => buttonPattern.exec(data)?.[3]

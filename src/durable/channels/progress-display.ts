@@ -112,7 +112,8 @@ export class ProgressDisplay {
     { card, note, addRow }: { card: string; note: string; addRow: (text: string) => OutboxRow },
   ): void {
     const shown = this.#of(run)
-    if (!shown.isHeld) shown.head = card
+    // Nothing tells the end of calls that began before the restart.
+    if (!shown.isHeld) shown.head = card.replace(/^▸/gm, '•')
     shown.progress = addNote(shown.progress, note)
     shown.sentText = textOf(shown)
     shown.row = addRow(shown.sentText).id

@@ -4,9 +4,9 @@
  */
 
 import { log } from '#agent/core/log.ts'
-import type { Button, ChatOrigin, DeliveryRecord, MessageChunk, SendOutcome } from '#agent/core/delivery.ts'
+import type { ChatOrigin, DeliveryRecord, MessageChunk, SendOutcome } from '#agent/core/delivery.ts'
 import * as policy from '#agent/policy/delivery-attempt.ts'
-import type { ChannelCapabilities, OutboundFile, OutboundMessage } from '#channels/channel.ts'
+import type { ChannelCapabilities, OutboundMessage } from '#channels/channel.ts'
 import { loadChannel } from '#channels/channels.ts'
 import { splitText, withPrefix } from '#channels/text/split-text.ts'
 import { clock } from '#durable/platform/clock.ts'
@@ -15,12 +15,10 @@ import { isOwnReset } from '#durable/platform/object-reset.ts'
 import { leaseMs } from '#durable/platform/schedule.ts'
 import type { LoadedConnection } from '#durable/tenant/channels/connection.ts'
 import type { Outbox, OutboxRow, RowSource } from './outbox.ts'
-import { withRowNumber } from './pending-request-message.ts'
+import { ownerOf, withRowNumber } from './pending-request-message.ts'
 import { firstChunk, renderSafely } from './preview.ts'
-import type { Files } from '#agent/core/backend.ts'
-import { mediaTypeOf } from '#agent/core/media/media-type.ts'
-import { mediaKindOf } from '#agent/core/media/media-reference.ts'
-import { createLink } from '#durable/platform/signed-links.ts'
+import type { fitButtons as FitButtons } from './fit-buttons.ts'
+import type { FileSource } from './outbound-file.ts'
 
 export type RowSenderOptions = {
   readonly env: Env
@@ -39,9 +37,14 @@ export type RowSenderOptions = {
   /** Makes a file that speaks a text, once for each run. Undefined: there is no speech. */
   readonly speak: (text: string, run: string) => Promise<string | undefined>
   readonly arm: () => void
+  /** Tells a person that a text was not sent in their name, or perhaps. */
+  readonly reportDraft: (delivery: DeliveryRecord) => void
 }
 
 type SendTarget = { readonly connection: LoadedConnection; readonly origin: ChatOrigin }
+
+/** `fitButtons`: present for a row with buttons. */
+type Rendering = { readonly connection: LoadedConnection; readonly fitButtons: typeof FitButtons | undefined }
 
 /** Pause after an unexpected error, for example when the connection cannot be read. */
 const errorPauseMs = 15_000
@@ -124,17 +127,19 @@ export class RowSender {
       this.#expire(row)
       return true
     }
+    const fitButtons = row.chunk.buttons && (await import('./fit-buttons.ts')).fitButtons
     const connection = await loadConnection(origin)
     if ('refused' in connection) this.#recordOutcome(row, { kind: 'forbidden', detail: connection.refused })
-    else if (row.source) this.#render(row, row.source, connection)
+    else if (row.source) this.#render(row, row.source, { connection, fitButtons })
     else if (row.speech !== undefined) await this.#speak(row, row.speech)
     else await this.#send(row, { connection, origin })
     return true
   }
 
   /** Replaces the row by the messages that the platform accepts. */
-  #render(row: OutboxRow, { text, format, isFirstOnly }: RowSource, { channel }: LoadedConnection): void {
-    const asked = fitButtons(text, row.chunk.buttons, channel.capabilities.buttons)
+  #render(row: OutboxRow, { text, format, isFirstOnly }: RowSource, { connection, fitButtons }: Rendering): void {
+    const { channel } = connection
+    const asked = fitButtons?.(text, row.chunk.buttons, channel.capabilities.buttons) ?? { text, buttons: undefined }
     const chunks = format === 'plain' ? channel.render(asked.text, 'plain') : renderSafely(channel, asked.text)
     const shown = isFirstOnly ? [firstChunk(chunks)] : chunks
     const { buttons } = asked
@@ -186,18 +191,18 @@ export class RowSender {
     isMarked: boolean,
     { connection, origin }: SendTarget,
   ): Promise<OutboundMessage | undefined> {
-    const { deliveryState, replyTo, replyHandle } = row
-    const content = row.file === undefined ? { chunk: row.chunk } : await this.#fileOf(row.file, row, connection)
+    const { deliveryState, replyTo, replyHandle, to: address = origin } = row
+    const content = await this.#contentOf(row, connection)
     if (!content) return undefined
     const editedMessageId = this.#editedMessageId(row)
     const plain: MessageChunk = deliveryState.isPlain ? { ...content.chunk, spans: [] } : content.chunk
-    const chunk = withRowNumber(plain, row.id, origin.person)
+    const chunk = withRowNumber(plain, row.id, ownerOf(origin))
     const marked = isMarked ? withPrefix(chunk, policy.duplicateMark) : chunk
     const valid = replyHandle && replyHandle.expiresAt > clock.now() ? replyHandle : undefined
     // A handle that can still be used was not used: nothing has arrived.
     const isOnce = valid && connection.channel.capabilities.idempotencyKeys === 'without-reply-handle'
     return {
-      address: origin,
+      address,
       ...content,
       ...(isOnce ? { chunk, repeated: marked } : { chunk: marked }),
       ...(editedMessageId !== undefined ? { editedMessageId } : replyTo !== undefined && { replyToMessageId: replyTo }),
@@ -205,14 +210,13 @@ export class RowSender {
     }
   }
 
-  async #fileOf(
-    path: string,
-    { isLinked, kind }: OutboxRow,
-    { channel }: LoadedConnection,
-  ): Promise<Pick<OutboundMessage, 'chunk' | 'file'> | undefined> {
-    const { env, files } = this.#options
+  async #contentOf(row: OutboxRow, { channel }: LoadedConnection) {
+    const { file, isLinked, kind, chunk } = row
+    if (file === undefined) return { chunk }
+    const { readOutboundFile } = await import('./outbound-file.ts')
     const maxBytes = isLinked ? 0 : (channel.capabilities.files?.maxBytes ?? 0)
-    const content = await readOutboundFile(env, files(), { path, maxBytes, isOfAnswer: kind === 'reply' })
+    const request = { path: file, maxBytes, isOfAnswer: kind === 'reply' }
+    const content = await readOutboundFile(this.#options.env, this.#options.files(), request)
     if (!content) return undefined
     return 'file' in content
       ? { chunk: { text: '', spans: [] }, file: content.file }
@@ -258,8 +262,9 @@ export class RowSender {
 
   #updateState(row: OutboxRow, deliveryState: DeliveryRecord): void {
     this.#options.outbox.update({ ...row, deliveryState })
-    if (['dead', 'unknown'].includes(deliveryState.state) && row.kind !== 'preview')
-      log.warn('delivery.given_up', `Not delivered: ${deliveryState.error}`)
+    if (!['dead', 'unknown', 'expired'].includes(deliveryState.state) || row.kind === 'preview') return
+    if (deliveryState.state !== 'expired') log.warn('delivery.given_up', `Not delivered: ${deliveryState.error}`)
+    if (row.to) this.#options.reportDraft(deliveryState)
   }
 
   /** Expires all open parts of an answer together. One notice stands for all expired answers. */
@@ -288,6 +293,7 @@ export class RowSender {
     return {
       isIdempotent: hasKey || this.#editedMessageId(row) !== undefined,
       isOnceEach: keys === 'without-reply-handle',
+      isNeverRepeated: row.to !== undefined,
       isPreview: row.kind === 'preview',
     }
   }
@@ -311,91 +317,4 @@ function splitRow({ chunk, file, kind, source }: OutboxRow): readonly MessageChu
   if (file !== undefined || source || kind === 'preview' || text.length < minSplitChars) return undefined
   const halves = splitText(text, spans, { max: Math.ceil(text.length / 2), unit: 'utf16', maxSpans })
   return halves.map((half, at) => (buttons && at === halves.length - 1 ? { ...half, buttons } : half))
-}
-
-type ButtonRows = readonly (readonly Button[])[]
-type ButtonText = { readonly text: string; readonly buttons?: ButtonRows }
-
-/**
- * If a button cannot be shown, or only a part of its label, the text lists the choices by number and the buttons show the
- * numbers. If not all fit, the last one stays: it denies. Without buttons the hint names only what can be written.
- */
-export function fitButtons(
-  text: string,
-  buttons: ButtonRows | undefined,
-  allowed: ChannelCapabilities['buttons'],
-): ButtonText {
-  const all = buttons?.flat() ?? []
-  if (!all.length) return { text }
-  if (!allowed) return { text: withoutButtons(text, all) }
-  const { maxRows, maxPerRow, maxLabelChars } = allowed
-  const room = maxRows * maxPerRow
-  const isListed = all.length > room || all.some(({ label }) => label.length > maxLabelChars)
-  const labelled = isListed ? all.map(({ data }, n) => ({ label: `${n + 1}`, data })) : all
-  const shown = all.length <= room ? labelled : [...labelled.slice(0, room - 1), ...labelled.slice(-1)]
-  const perRow = all.length <= maxRows ? 1 : maxPerRow
-  const rows = Array.from({ length: Math.ceil(shown.length / perRow) }, (_, n) =>
-    shown.slice(n * perRow, (n + 1) * perRow),
-  )
-  return { text: isListed ? withChoices(text, all) : text, buttons: rows }
-}
-
-/** Lists the choices in front of the hint, which is the last paragraph. */
-function withChoices(text: string, buttons: readonly Button[]): string {
-  const hintAt = text.lastIndexOf('\n\n')
-  const choices = buttons.map(({ label }, n) => `${n + 1}. ${label}`).join('\n')
-  return `${text.slice(0, hintAt)}\n\n${choices}${text.slice(hintAt)}`
-}
-
-/** Without buttons a number stands for its choice. */
-const withoutButtons = (text: string, buttons: readonly Button[]): string =>
-  withChoices(text.replace('Press a button, or write ', 'Write a number, or '), buttons)
-
-/** The workspace of a session. */
-type FileSource = {
-  readonly tenantId: string
-  readonly sessionId: string
-  readonly resolve: (path: string) => string
-  readonly userFiles: Pick<Files, 'read' | 'stat'>
-  /** Returns why a file of an answer may not be sent, in words for the chat. */
-  readonly findProblem: (path: string) => Promise<string | undefined>
-}
-
-/** The object has 128 MB of memory. */
-const maxReadBytes = 30_000_000
-
-/** `isOfAnswer`: the model names the file, not the person. */
-type FileRequest = { readonly path: string; readonly maxBytes: number; readonly isOfAnswer: boolean }
-
-/** Undefined for a path that is no file of the workspace. */
-async function readOutboundFile(
-  env: Env,
-  source: FileSource,
-  { path, maxBytes, isOfAnswer }: FileRequest,
-): Promise<{ readonly file: OutboundFile } | { readonly text: string } | undefined> {
-  const { resolve, userFiles, findProblem } = source
-  const resolved = resolve(path)
-  const root = `${resolve('.')}/`
-  const stat = resolved.startsWith(root) ? await userFiles.stat(resolved) : undefined
-  if (stat?.type !== 'file') return undefined
-  const problem = isOfAnswer ? await findProblem(path) : undefined
-  if (problem !== undefined) return { text: problem }
-  const relative = resolved.slice(root.length)
-  const name = relative.split('/').at(-1) ?? relative
-  const bytes =
-    stat.size > 0 && stat.size <= Math.min(maxBytes, maxReadBytes) ? await userFiles.read(resolved) : undefined
-  if (bytes) {
-    const mime = mediaTypeOf(relative)
-    // Speech in Ogg is what platforms show as a voice message.
-    const kind = mime === 'audio/ogg' ? 'voice' : mediaKindOf(mime)
-    return { file: { kind, name, mime, bytes: Uint8Array.from(bytes) } }
-  }
-  return describeFile(env, source, relative)
-}
-
-async function describeFile(env: Env, { tenantId, sessionId }: FileSource, relative: string) {
-  const name = relative.split('/').at(-1) ?? relative
-  const link = await createLink(env, { tenantId, sessionId, path: relative }, clock.now())
-  const origin = env.PUBLIC_URL?.replace(/\/{1,20}$/, '')
-  return { text: link && origin ? `${name}: ${origin}${link}` : `${name} is in the workspace: ${relative}` }
 }

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { fitButtons } from '#durable/channels/row-sender.ts'
+import { fitButtons } from '#durable/channels/fit-buttons.ts'
 
 const hint = 'Press a button, or write an answer.'
 const buttonsOf = (labels: readonly string[]) => labels.map((label, n) => [{ label, data: `${n}` }])

@@ -89,7 +89,7 @@ it('keeps the message and its buttons over a restart', async () => {
   await until(() => texts().includes('Done.'))
   await until(() => texts()[0]?.includes('echo last'))
   expect(shown()).toHaveLength(2)
-  expect(texts()[0]).toBe('✓ terminal: echo first\n▸ terminal: echo asked\n→ denied\n✓ terminal: echo last')
+  expect(texts()[0]).toBe('✓ terminal: echo first\n• terminal: echo asked\n→ denied\n✓ terminal: echo last')
 })
 
 it('is ended by a typed decision too, and begins with the call that asks where none came before it', async () => {

@@ -59,6 +59,7 @@ export function mergeHeld(session: Session): InboundSubmission | undefined {
   return {
     ...last,
     ...(media.length > 0 && { media }),
+    ...(together.some(({ isForeign }) => isForeign) && { isForeign: true as const }),
     authority: combineAuthorities([last.authority, ...together.map(({ authority }) => authority)]),
     key: first.key,
     runId: first.runId,

@@ -59,8 +59,8 @@ export type InboundSubmission = {
   readonly projectId?: string
   /** When the chat begins a new conversation by itself. Absent: as the tenant has set it. */
   readonly reset?: ResetPolicy
-  /** A program has written it, and may repeat what others say. */
-  readonly isOfBot?: true
+  /** Others have written it to the asker, or a program, which may repeat what others say. */
+  readonly isForeign?: true
   /** The platform has no buttons: choices are listed by number, and a number alone stands for its choice. */
   readonly isNumbered?: true
   /** Files of the message, which the session reads before its turn. */
@@ -155,7 +155,10 @@ const isVoice = ({ media = [] }: InboundSubmission): boolean =>
 
 /** The platform may have given the chat another id since the last message. */
 function followMove(session: Session, { origin }: InboundSubmission): void {
-  if (session.exists && session.meta.origin && session.meta.origin.chat !== origin.chat) session.updateMeta({ origin })
+  const { origin: known } = session.exists ? session.meta : {}
+  const isMoved = known && known.chat !== origin.chat
+  const isRelinked = known && origin.onBehalf && JSON.stringify(known.onBehalf) !== JSON.stringify(origin.onBehalf)
+  if (isMoved || isRelinked) session.updateMeta({ origin })
 }
 
 /** The new text of a message counts while the message waits, or while its turn runs. Later it changes nothing. */
@@ -252,7 +255,7 @@ function composeText(session: Session, submission: InboundSubmission, context: r
   // Another message may have taken some of the lines meanwhile.
   const fresh = context.filter(isFresh(session))
   const last = fresh.at(-1)
-  const own = submission.isOfBot ? '' : findOwnWords(submission.text)
+  const own = submission.isForeign ? '' : findOwnWords(submission.text)
   if (!last && own === undefined) return userText(line)
   if (last) session.updateMeta({ groupThrough: last.n })
   const said = last && `[Said in the group before, not to you:]\n${fresh.map((one) => one.line).join('\n')}\n\n`
@@ -279,7 +282,9 @@ function join(session: Session, submission: InboundSubmission, { context, files 
   // While a question is open, a message of the person is its answer in every busy mode.
   const hasQuestion = pendingRequests(session).some(isQuestion)
   const chosen = session.meta.busyMode ?? submission.mode
-  const mode = hasQuestion || submission.edits !== undefined ? 'steer' : chosen
+  const joined = hasQuestion || submission.edits !== undefined ? 'steer' : chosen
+  // The question is for the person, not for others who write to them.
+  const mode = hasQuestion && submission.isForeign ? 'queue' : joined
   const outcome = joinOpenTurn(session, { runId, mode, options, maxWaiting: submission.maxQueued }, message)
   if (outcome.status === 'too-large')
     sendAnswer(

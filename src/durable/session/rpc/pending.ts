@@ -113,6 +113,8 @@ async function pressButton(session: Session, press: Press, effects: PressEffects
   const button = findButton(session, press.data)
   if (!button) return expired
   const { asks, text, choice } = button
+  if (asks.draft !== undefined)
+    return (await import('#durable/channels/decide-draft.ts')).decideDraft(session, press.authority, button)
   if (!asks.request) return pickCommand(press.authority, button)
   if (!mayAnswer(press.authority, asks.person)) return { toast: 'Only who asked, or an admin, may answer this.' }
   const pending = findPending(session, asks.request)
@@ -137,11 +139,16 @@ const mayAnswer = ({ principal }: Authority, asker: string | undefined): boolean
   principal.kind === 'person' && (principal.isAdmin || principal.person === asker)
 
 /** The outbox row that shows the button, and the choice that the button stands for. */
-type PressedButton = { readonly asks: NonNullable<OutboxRow['asks']>; readonly text: string; readonly choice: string }
+type PressedButton = {
+  readonly row: OutboxRow
+  readonly asks: NonNullable<OutboxRow['asks']>
+  readonly text: string
+  readonly choice: string
+}
 
 function findButton(session: Session, data: string): PressedButton | undefined {
   const pressed = parseButtonData(data)
   const row = pressed && session.chatOutbox.outbox.get(pressed.row)
   const choice = row?.asks?.choices[pressed?.choice ?? -1]
-  return row?.asks && choice !== undefined ? { asks: row.asks, text: row.chunk.text, choice } : undefined
+  return row?.asks && choice !== undefined ? { row, asks: row.asks, text: row.chunk.text, choice } : undefined
 }

@@ -124,6 +124,7 @@ function ownSettingsOf(channel: Channel, settings: ChannelSettings) {
     ...(audience !== null && { audience }),
     ...(address !== null && { ownAddress: address }),
     ...(directRooms.length > 0 && { directRooms }),
+    ...(settings.secretary && { isSecretary: true as const }),
     ...(domain !== null && { domain }),
     ...(channel.openRelay && { speech: speechOf(settings) }),
   }
