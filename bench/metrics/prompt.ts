@@ -1,6 +1,6 @@
 /** P13: measures the fixed bytes of a request, and the share of a request that the next one repeats. */
 
-import { sendMessage } from '../client.ts'
+import { json, sendMessage, type Target } from '../client.ts'
 import { atLeast, atMost, times, type Metric } from '../metric.ts'
 import type { Entry } from '../../test/support/model-server/server.ts'
 
@@ -18,12 +18,31 @@ const commonPrefix = (a: string, b: string): number => {
   return at
 }
 
+/** Without those of the browser, of media, of jobs and of other sessions. */
+const core = ['file', 'terminal', 'web', 'code_execution', 'todo', 'memory', 'clarify', 'session_search', 'skills']
+
+const offer = (target: Target, enabled: readonly string[] | null) =>
+  json(target, 'PATCH', '/api/settings', { toolsets: { enabled } })
+
 export const promptSize: Metric = {
   id: 'P13',
   what: 'bytes of the prompt, reuse of its prefix',
   run: async (stage) => {
     const { target } = await stage.ours()
     const prompt = 'Hello'
+    const sizeOf = (entry: Entry | undefined) => ({
+      kib: ((entry?.bytes ?? NaN) - prompt.length) / 1024,
+      tools: (entry?.body as Body | undefined)?.tools?.length ?? 0,
+    })
+    const firstRequest = async (): Promise<Entry | undefined> => {
+      await stage.model.reset({ bodies: true })
+      await sendMessage(target, prompt)
+      return (await stage.model.journal()).find((entry) => entry.tools)
+    }
+    await offer(target, core)
+    const small = sizeOf(await firstRequest())
+    await offer(target, null)
+    const whole = sizeOf(await firstRequest())
     await stage.model.reset({ bodies: true })
     const { session } = await sendMessage(target, prompt)
     await times(2, () => sendMessage(target, '[[tools 2 todo {}]]', session))
@@ -34,16 +53,21 @@ export const promptSize: Metric = {
       const before = cachedPart(entries[n] ?? entry)
       return commonPrefix(before, cachedPart(entry)) / before.length
     })
-    const fixed = ((entries[0]?.bytes ?? NaN) - prompt.length) / 1024
-    const tools = (entries[0]?.body as Body | undefined)?.tools?.length ?? 0
     return [
       {
         metric: 'P13',
-        what: 'fixed bytes of the prompt',
+        what: 'fixed bytes of the prompt, core tools',
         unit: 'KB',
         goal: atMost(16),
-        samples: [fixed],
-        note: `${tools} tools`,
+        samples: [small.kib],
+        note: `${small.tools} tools`,
+      },
+      {
+        metric: 'P13',
+        what: 'the same with all that a new deployment offers',
+        unit: 'KB',
+        samples: [whole.kib],
+        note: `${whole.tools} tools`,
       },
       {
         metric: 'P13',

@@ -124,11 +124,15 @@ export function zodInput<Input extends z.ZodObject>(input: Input): ToolInput<z.i
   }
 }
 
-/** Leaves out keywords that cost bytes in every request and constrain nothing. */
+/** Limits of length that a model never needs: a call beyond one gets an error that names it. */
+const unsentKeywords = ['maxLength', 'minLength', 'maxItems', 'pattern', 'format', 'propertyNames'] as const
+
+/** Leaves out keywords that cost bytes in every request and guide nobody. The parser holds them all the same. */
 function getJsonSchema(input: z.ZodObject): object {
   const { $schema: _dialect, ...schema } = z.toJSONSchema(input, {
     io: 'input',
     override({ jsonSchema }) {
+      for (const keyword of unsentKeywords) delete jsonSchema[keyword]
       if (jsonSchema.maximum === Number.MAX_SAFE_INTEGER) delete jsonSchema.maximum
       if (jsonSchema.minimum === Number.MIN_SAFE_INTEGER) delete jsonSchema.minimum
     },

@@ -33,6 +33,7 @@ import learning from './learning.tool.ts'
 import imageGenerate from './media/image-generate.tool.ts'
 import textToSpeech from './media/text-to-speech.tool.ts'
 import videoGenerate from './media/video-generate.tool.ts'
+import videoAnalyze from './media/video-analyze.tool.ts'
 import visionAnalyze from './media/vision-analyze.tool.ts'
 import memory from './memory.tool.ts'
 import sessionSearch from './session-search.tool.ts'
@@ -80,6 +81,7 @@ export const tools: readonly Tool[] = [
   imageGenerate,
   textToSpeech,
   videoGenerate,
+  videoAnalyze,
   visionAnalyze,
   memory,
   sessionSearch,

@@ -51,6 +51,7 @@ const groups: Readonly<Record<string, Toolset>> = {
   tts: { tools: ['text_to_speech'] },
   vision: { tools: ['vision_analyze'] },
   image_gen: { tools: ['image_generate'] },
+  video: { tools: ['video_analyze'] },
   video_gen: { tools: ['video_generate'] },
 }
 

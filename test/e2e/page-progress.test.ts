@@ -12,6 +12,7 @@ const words = {
   'en-US': {
     waits: /Rate limit\. Trying again in \d+ s\. \(2 of 4\)$/,
     silent: /The model has not answered for 1\d s\./,
+    writes: /Writes write_file, \d{3} characters: … x+/,
     thought: /^(?:Thought for|Thoughts)/,
     stopped: 'Stopped. The messages so far are kept.',
     again: 'Answer again',
@@ -23,6 +24,7 @@ const words = {
   'de-DE': {
     waits: /Anfragegrenze erreicht\. Neuer Versuch in \d+ s\. \(2 von 4\)$/,
     silent: /Das Modell hat seit 1\d s nicht geantwortet\./,
+    writes: /Schreibt write_file, \d{3} Zeichen: … x+/,
     thought: /nachgedacht$|^Gedanken$/,
     stopped: 'Angehalten. Die bisherigen Nachrichten bleiben.',
     again: 'Neu antworten',
@@ -69,6 +71,16 @@ describe.skipIf(chromium === undefined)('a run', { concurrent: true }, () => {
     await page.locator('.progress').waitFor()
     await expect.poll(() => page.locator('.progress').innerText()).toMatch(words[locale].silent)
     await client.post(`/api/sessions/${id}/stop`)
+    await page.context().close()
+  })
+
+  it.for(locales)('that writes a long call shows the end of its arguments, %s', async (locale, { expect }) => {
+    const id = await client.newSession()
+    const page = await open(locale, id)
+    const call = `[[call write_file {"path":"a.txt","content":"${'x'.repeat(1_500)}"} then say Written.]]`
+    await client.post(`/api/sessions/${id}/chat`, { input: `[[slow gap=3000]] ${call}`, wait: false })
+    await expect.poll(() => page.locator('.progress').innerText()).toMatch(words[locale].writes)
+    await page.getByText('Written.', { exact: true }).waitFor()
     await page.context().close()
   })
 

@@ -47,6 +47,7 @@ export const addressFetches: readonly AddressFetch[] = [
     by: 'call',
     tools: {
       vision_analyze: { image_url: address, question: 'a' },
+      video_analyze: { video_url: address, question: 'a' },
       image_generate: { prompt: 'a', image_url: address },
       video_generate: { prompt: 'a', image_url: address },
     },

@@ -31,6 +31,7 @@ const candidates: readonly unknown[] = [
   'cdp',
   'exa',
   'openai',
+  'gemini',
   ['file'],
   ['openai/a'],
   ['send_message'],

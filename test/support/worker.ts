@@ -38,6 +38,7 @@ await Promise.all([
   import('#tools/search-sessions.ts'),
   import('#tools/terminal/process-actions.ts'),
   import('#durable/session/copies/copy-session.ts'),
+  import('#durable/session/rpc/subagent-tree.ts'),
   import('#durable/session/copies/trajectories.ts'),
   import('#durable/tenant/trajectories.ts'),
   import('#durable/models/call-subscribed.ts'),

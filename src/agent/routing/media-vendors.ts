@@ -9,7 +9,7 @@ import {
   type WantedMedia,
 } from './media-providers.ts'
 
-/** `usd`: for one unit: an image, 1,000 characters, a minute, or a second of video. Estimates from price lists. */
+/** `usd`: for one unit: an image, 1,000 characters, a minute of sound or of video to look at, or a second of video to make. Estimates from price lists. */
 type MediaModel = {
   readonly model: string
   readonly usd: number
@@ -27,6 +27,9 @@ const models: Readonly<Record<MediaUse, Readonly<Record<string, readonly MediaMo
     gemini: [{ model: 'gemini-3.1-flash-image', usd: 0.067 }],
     fal: [{ model: 'fal-ai/flux-2-pro', usd: 0.05 }],
     'workers-ai': [{ model: '@cf/black-forest-labs/flux-1-schnell', usd: 0.001 }],
+    xai: [{ model: 'grok-imagine-image', usd: 0.02 }],
+    openrouter: [{ model: 'google/gemini-3.1-flash-image', usd: 0.07 }],
+    deepinfra: [{ model: 'black-forest-labs/FLUX-2-pro', usd: 0.05 }],
   },
   speech: {
     openai: [{ model: 'gpt-4o-mini-tts', usd: 0.015 }],
@@ -36,6 +39,10 @@ const models: Readonly<Record<MediaUse, Readonly<Record<string, readonly MediaMo
       { model: 'gemini-3.8-flash-lite-tts', usd: 0.01 },
     ],
     'workers-ai': [{ model: '@cf/deepgram/aura-1', usd: 0.015 }],
+    mistral: [{ model: 'voxtral-mini-tts-2603', usd: 0.016 }],
+    xai: [{ model: 'tts', usd: 0.019 }],
+    minimax: [{ model: 'speech-2.8-hd', usd: 0.1 }],
+    deepinfra: [{ model: 'hexgrad/Kokoro-82M', usd: 0.001 }],
   },
   transcription: {
     openai: [
@@ -46,10 +53,18 @@ const models: Readonly<Record<MediaUse, Readonly<Record<string, readonly MediaMo
     groq: [{ model: 'whisper-large-v3-turbo', usd: 0.000_67 }],
     deepgram: [{ model: 'nova-3', usd: 0.005_2 }],
     'workers-ai': [{ model: '@cf/openai/whisper-large-v3-turbo', usd: 0.000_5 }],
+    mistral: [{ model: 'voxtral-mini-latest', usd: 0.002 }],
+    xai: [{ model: 'stt', usd: 0.002 }],
+    deepinfra: [{ model: 'openai/whisper-large-v3-turbo', usd: 0.000_5 }],
   },
   video: {
     openai: [{ model: 'sora-2', usd: 0.1 }],
     fal: [{ model: 'fal-ai/kling-video/v2.5-turbo/pro/text-to-video', usd: 0.07 }],
+  },
+  // A minute is about 18,000 tokens.
+  analysis: {
+    gemini: [{ model: 'gemini-3.5-flash', usd: 0.04 }],
+    openrouter: [{ model: 'google/gemini-3.5-flash', usd: 0.04 }],
   },
 }
 
@@ -100,6 +115,7 @@ export type MediaChoice<Use extends MediaUse = MediaUse> = {
 /** Another path at the same vendor than the one that models and searches use. */
 const mediaAddress: Readonly<Record<string, (baseUrl: string) => string>> = {
   gemini: (baseUrl) => baseUrl.replace(/\/openai$/, ''),
+  minimax: (baseUrl) => baseUrl.replace(/\/anthropic$/, '/v1'),
   groq: (baseUrl) => (baseUrl.endsWith('/v1') ? baseUrl : `${baseUrl}/v1`),
 }
 

@@ -36,6 +36,7 @@ const vendors: readonly ToolVendor[] = [
   vendor('elevenlabs', 'https://api.elevenlabs.io'),
   vendor('deepgram', 'https://api.deepgram.com'),
   vendor('groq', 'https://api.groq.com/openai'),
+  vendor('mistral', 'https://api.mistral.ai/v1'),
   vendor('browserbase', 'https://api.browserbase.com'),
   vendor('steel', 'https://api.steel.dev'),
   vendor('homeassistant', ''),

@@ -56,7 +56,8 @@ const rules: Readonly<Record<string, MarkRule>> = {
   terminal: command,
   process: command,
   execute_code: (call) => (isIsolate(call.input) ? joinMarks(call.turn, call.reported) : command(call)),
-  vision_analyze: (call) => (isWebImage(call.input) ? foreignMarks : files(call)),
+  vision_analyze: (call) => (isWebSource(call.input) ? foreignMarks : files(call)),
+  video_analyze: (call) => (isWebSource(call.input) ? foreignMarks : files(call)),
   memory: tenantData,
   session_search: tenantData,
   learning: tenantData,
@@ -92,7 +93,10 @@ export function getWriteReach(tool: string, input: unknown): 'named' | 'any' | '
 
 /** Programs in an isolate read only by the tools that they call. */
 const isIsolate = (input: unknown): boolean => readText(input, 'language') !== 'python'
-const isWebImage = (input: unknown): boolean => /^(?:MEDIA:\s?)?https?:/i.test(readText(input, 'image_url'))
+/** The image or the video that a call looks at: an address or a path. */
+export const sourceOf = (input: unknown): string =>
+  (readText(input, 'image_url') || readText(input, 'video_url')).replace(/^MEDIA:\s?/, '')
+const isWebSource = (input: unknown): boolean => /^https?:/i.test(sourceOf(input))
 
 /** Returns the text field of an input; empty when there is none. */
 export function readText(input: unknown, name: string): string {

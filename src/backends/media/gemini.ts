@@ -28,10 +28,12 @@ const answerShape = z.object({
 })
 type InlineData = { readonly data: string; readonly mimeType?: string | undefined }
 
-/** `said`: the text of an answer, which explains why it has no data. */
-export function parseGemini(answer: unknown): { readonly data: readonly InlineData[]; readonly said: string } {
+type GeminiMedia = { readonly data: readonly InlineData[]; readonly text: string; readonly said: string }
+
+/** `said`: the beginning of the text, which explains why an answer has no data. */
+export function parseGemini(answer: unknown): GeminiMedia {
   const { candidates } = parseAnswer('Gemini', answerShape, answer)
   const parts = candidates.flatMap(({ content }) => content?.parts ?? [])
-  const said = parts.map(({ text = '' }) => text).join(' ')
-  return { data: parts.flatMap(({ inlineData }) => inlineData ?? []), said: said.slice(0, 300) }
+  const text = parts.map((one) => one.text ?? '').join(' ')
+  return { data: parts.flatMap(({ inlineData }) => inlineData ?? []), text, said: text.slice(0, 300) }
 }

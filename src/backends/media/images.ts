@@ -1,4 +1,4 @@
-/** Makes requests for images, and reads the images in the answers: OpenAI, Gemini, FAL and Workers AI. */
+/** Makes requests for images, and reads the images in the answers: OpenAI, Gemini, FAL, xAI, OpenRouter, DeepInfra, Workers AI. */
 
 import * as z from 'zod'
 import { encodeBase64Bytes } from '#agent/core/base64.ts'
@@ -58,6 +58,14 @@ const toAddress = (url: string): MediaSource => ({ kind: 'address', url })
 const toFile = ({ mime, bytes }: ImageInput, name: string): File =>
   new File([bytes], `${name}.${mime.split('/')[1]}`, { type: mime })
 
+/** The answers of OpenAI and of those who answer as it does. */
+const parseOpenai =
+  (vendor: string) =>
+  (answer: unknown): readonly MediaSource[] =>
+    parseAnswer(vendor, openaiAnswer, answer).data.map(({ b64_json: data, url = '' }) =>
+      data === undefined ? toAddress(url) : toBytes(vendor, data),
+    )
+
 const openai: ImageVendor = {
   createRequest(request, { baseUrl, key }) {
     const { model, prompt, images = [], mask, count } = request
@@ -75,11 +83,18 @@ const openai: ImageVendor = {
     if (mask) body.set('mask', toFile(mask, 'mask'))
     return { url: `${baseUrl}/images/edits`, method: 'POST', headers: bearer(key), body }
   },
-  parse: (answer) =>
-    parseAnswer('OpenAI', openaiAnswer, answer).data.map(({ b64_json: data, url = '' }) =>
-      data === undefined ? toAddress(url) : toBytes('OpenAI', data),
-    ),
+  parse: parseOpenai('OpenAI'),
 }
+
+/** Vendors with OpenAI's route for new images, and another one or none for edits. */
+const openaiLike = (vendor: string, shapeOf: (aspect: Aspect) => object): ImageVendor => ({
+  createRequest({ model, prompt, aspect, images = [], count = 1 }, { baseUrl, key }) {
+    if (images.length) throw new MediaFailure('refused', `${vendor} cannot edit images here.`)
+    const body = { model, prompt, n: count, response_format: 'b64_json', ...(aspect && shapeOf(aspect)) }
+    return jsonRequest(`${baseUrl}/images/generations`, body, bearer(key))
+  },
+  parse: parseOpenai(vendor),
+})
 
 const geminiAspects: Readonly<Record<Aspect, string>> = { landscape: '16:9', square: '1:1', portrait: '9:16' }
 
@@ -109,6 +124,8 @@ const falSizes: Readonly<Record<Aspect, string>> = {
 
 const falAnswer = z.object({ images: z.array(z.looseObject({ url: z.string() })).min(1) })
 const dataAddress = /^data:[\w.+/-]{1,80};base64,/
+const toSource = (vendor: string, url: string): MediaSource =>
+  dataAddress.test(url) ? toBytes(vendor, url.slice(url.indexOf(',') + 1)) : toAddress(url)
 
 const fal: ImageVendor = {
   createRequest({ model, prompt, aspect, images = [], count }, { baseUrl, key }) {
@@ -121,13 +138,54 @@ const fal: ImageVendor = {
     }
     return jsonRequest(`${baseUrl}/${model}`, body, { authorization: `Key ${key}` })
   },
-  parse: (answer) =>
-    parseAnswer('FAL', falAnswer, answer).images.map(({ url }) =>
-      dataAddress.test(url) ? toBytes('FAL', url.slice(url.indexOf(',') + 1)) : toAddress(url),
-    ),
+  parse: (answer) => parseAnswer('FAL', falAnswer, answer).images.map(({ url }) => toSource('FAL', url)),
 }
 
-export const imageVendors = { openai, gemini, fal } as const satisfies Readonly<Record<string, ImageVendor>>
+const openrouterAnswer = z.object({
+  choices: z
+    .array(
+      z.looseObject({
+        message: z.looseObject({
+          content: z.string().nullish(),
+          images: z.array(z.looseObject({ image_url: z.object({ url: z.string() }) })).optional(),
+        }),
+      }),
+    )
+    .min(1),
+})
+
+/** Images are a modality of its chat completions. */
+const openrouter: ImageVendor = {
+  createRequest({ model, prompt, aspect, images = [] }, { baseUrl, key }) {
+    const inputs = images.map(({ mime, bytes }) => ({
+      type: 'image_url',
+      image_url: { url: `data:${mime};base64,${encodeBase64Bytes(bytes)}` },
+    }))
+    const body = {
+      model,
+      messages: [{ role: 'user', content: [{ type: 'text', text: prompt }, ...inputs] }],
+      modalities: ['image', 'text'],
+      ...(aspect && { image_config: { aspect_ratio: geminiAspects[aspect] } }),
+    }
+    return jsonRequest(`${baseUrl}/chat/completions`, body, bearer(key))
+  },
+  parse(answer) {
+    const { choices } = parseAnswer('OpenRouter', openrouterAnswer, answer)
+    const [said = ''] = choices.flatMap(({ message }) => message.content ?? [])
+    const urls = choices.flatMap(({ message }) => (message.images ?? []).map((one) => one.image_url.url))
+    if (urls.length) return urls.map((url) => toSource('OpenRouter', url))
+    throw new MediaFailure('refused', `OpenRouter made no image. ${said.slice(0, 300)}`.trim())
+  },
+}
+
+export const imageVendors = {
+  openai,
+  gemini,
+  fal,
+  xai: openaiLike('xAI', (aspect) => ({ aspect_ratio: geminiAspects[aspect] })),
+  openrouter,
+  deepinfra: openaiLike('DeepInfra', (aspect) => ({ size: openaiSizes[aspect] })),
+} as const satisfies Readonly<Record<string, ImageVendor>>
 
 const pixels: Readonly<Record<Aspect, readonly [width: number, height: number]>> = {
   landscape: [1_344, 768],

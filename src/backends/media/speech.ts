@@ -1,4 +1,4 @@
-/** Makes requests for speech: OpenAI, ElevenLabs, Gemini and Workers AI. Most answers are the bytes of a sound file. */
+/** Makes requests for speech. Most answers are the bytes of a sound file. */
 
 import * as z from 'zod'
 import { createGeminiRequest, parseGemini } from './gemini.ts'
@@ -36,10 +36,10 @@ export type SpeechVendor = {
   readonly parse?: (answer: unknown, format: SoundFormat) => Uint8Array<ArrayBuffer>
 }
 
-const openai: SpeechVendor = {
+const openaiLike = (defaultVoice: string, formats: readonly SoundFormat[]): SpeechVendor => ({
   maxChars: 4_096,
-  formats: soundFormats,
-  createRequest: ({ model, text, voice = 'alloy', format, instructions, speed }, { baseUrl, key }) =>
+  formats,
+  createRequest: ({ model, text, voice = defaultVoice, format, instructions, speed }, { baseUrl, key }) =>
     jsonRequest(
       `${baseUrl}/audio/speech`,
       {
@@ -52,7 +52,7 @@ const openai: SpeechVendor = {
       },
       bearer(key),
     ),
-}
+})
 
 /** "Rachel", a voice that every account has. */
 const defaultElevenVoice = '21m00Tcm4TlvDq8ikWAM'
@@ -100,7 +100,78 @@ const gemini: SpeechVendor = {
   },
 }
 
-export const speechVendors = { openai, elevenlabs, gemini } as const satisfies Readonly<Record<string, SpeechVendor>>
+const mistralAnswer = z.object({ audio_data: z.string().min(1) })
+
+const mistral: SpeechVendor = {
+  maxChars: 4_096,
+  formats: ['mp3', 'wav'],
+  createRequest: ({ model, text, voice = 'en_paul_neutral', format }, { baseUrl, key }) =>
+    jsonRequest(
+      `${baseUrl}/audio/speech`,
+      { model, input: text, voice_id: voice, response_format: format, stream: false },
+      bearer(key),
+    ),
+  parse: (answer) => decodeMedia('Mistral', parseAnswer('Mistral', mistralAnswer, answer).audio_data),
+}
+
+/** The route has one model, which has no name. */
+const xai: SpeechVendor = {
+  maxChars: 15_000,
+  formats: ['mp3'],
+  createRequest: ({ text, voice = 'eve', speed }, { baseUrl, key }) =>
+    jsonRequest(
+      `${baseUrl}/tts`,
+      { text, voice_id: voice, language: 'auto', ...(speed !== undefined && { speed }) },
+      bearer(key),
+    ),
+}
+
+const minimaxAnswer = z.object({ data: z.object({ audio: z.string().min(2) }) })
+/** Its errors have status 200. */
+const minimaxError = z.object({ base_resp: z.looseObject({ status_code: z.number(), status_msg: z.string() }) })
+
+const minimax: SpeechVendor = {
+  maxChars: 10_000,
+  formats: ['mp3', 'wav', 'flac'],
+  createRequest: ({ model, text, voice = 'English_expressive_narrator', format, speed = 1 }, { baseUrl, key }) =>
+    jsonRequest(
+      `${baseUrl}/t2a_v2`,
+      {
+        model,
+        text,
+        stream: false,
+        voice_setting: { voice_id: voice, speed },
+        audio_setting: { sample_rate: 32_000, bitrate: 128_000, format, channel: 1 },
+      },
+      bearer(key),
+    ),
+  parse(answer) {
+    const { base_resp: { status_code: status = 0, status_msg: said = '' } = {} } =
+      minimaxError.safeParse(answer).data ?? {}
+    if (status) throw new MediaFailure('refused', `MiniMax: ${said.slice(0, 300)}`)
+    return decodeHex(parseAnswer('MiniMax', minimaxAnswer, answer).data.audio)
+  },
+}
+
+function decodeHex(text: string): Uint8Array<ArrayBuffer> {
+  const bytes = new Uint8Array(text.length >> 1)
+  for (let at = 0; at < bytes.length; at++) {
+    const byte = Number.parseInt(text.slice(2 * at, 2 * at + 2), 16)
+    if (Number.isNaN(byte)) throw new MediaFailure('failed', 'MiniMax sent media that are not hexadecimal.')
+    bytes[at] = byte
+  }
+  return bytes
+}
+
+export const speechVendors = {
+  openai: openaiLike('alloy', soundFormats),
+  elevenlabs,
+  gemini,
+  mistral,
+  xai,
+  minimax,
+  deepinfra: openaiLike('af_heart', ['mp3', 'opus', 'wav', 'flac', 'pcm']),
+} as const satisfies Readonly<Record<string, SpeechVendor>>
 
 export const bindingSpeech = { maxChars: 2_000, formats: ['mp3'] } as const satisfies Pick<
   SpeechVendor,

@@ -1,4 +1,4 @@
-/** Makes requests for the text of speech, and reads the answers: OpenAI, Groq, Deepgram and Workers AI. */
+/** Makes requests for the text of speech, and reads the answers. */
 
 import * as z from 'zod'
 import { encodeBase64Bytes } from '#agent/core/base64.ts'
@@ -36,7 +36,9 @@ const openaiAnswer = z.looseObject({
   duration: z.coerce.number().min(0).optional(),
   language: z.string().optional(),
   segments: z.array(segment).optional(),
-  usage: z.looseObject({ type: z.string(), seconds: z.number().min(0).optional() }).optional(),
+  usage: z
+    .looseObject({ seconds: z.number().min(0).optional(), prompt_audio_seconds: z.number().min(0).nullish() })
+    .optional(),
 })
 
 /** Only whisper tells the duration. */
@@ -55,7 +57,7 @@ const openaiLike = (vendor: string, maxBytes: number): TranscriptionVendor => ({
   },
   parse(answer) {
     const { text, duration, language, segments, usage } = parseAnswer(vendor, openaiAnswer, answer)
-    const seconds = duration ?? usage?.seconds
+    const seconds = duration ?? usage?.seconds ?? usage?.prompt_audio_seconds ?? undefined
     return {
       text: text.trim(),
       ...(seconds !== undefined && { seconds }),
@@ -106,10 +108,27 @@ const deepgram: TranscriptionVendor = {
   },
 }
 
+/** Vendors that refuse the fields that only OpenAI has. `fields`: those of the model. */
+const plain = (vendor: string, path: string, fields: (model: string) => object): TranscriptionVendor => ({
+  ...openaiLike(vendor, 25 * megabyte),
+  createRequest({ model, bytes, mime, name, language }, { baseUrl, key }) {
+    const body = new FormData()
+    for (const [field, value] of Object.entries(fields(model))) body.set(field, String(value))
+    if (language !== undefined) body.set('language', language)
+    // xAI wants the file last.
+    body.set('file', new File([bytes], name, { type: mime }))
+    return { url: `${baseUrl}${path}`, method: 'POST', headers: bearer(key), body }
+  },
+})
+
 export const transcriptionVendors = {
   openai: openaiLike('OpenAI', 25 * megabyte),
   groq: openaiLike('Groq', 25 * megabyte),
   deepgram,
+  mistral: plain('Mistral', '/audio/transcriptions', (model) => ({ model })),
+  // The route has one model, which has no name.
+  xai: plain('xAI', '/stt', () => ({})),
+  deepinfra: openaiLike('DeepInfra', 25 * megabyte),
 } as const satisfies Readonly<Record<string, TranscriptionVendor>>
 
 export const bindingTranscription = { maxBytes: 25 * megabyte } as const

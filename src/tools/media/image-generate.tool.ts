@@ -8,7 +8,7 @@ import { renderMedia } from './media-result.ts'
 
 const maxImages = 8
 
-const input = z.object({
+const input = z.strictObject({
   prompt: z.string().min(1).max(32_000),
   aspect_ratio: z.enum(['landscape', 'square', 'portrait']).default('landscape'),
   image_url: z.string().min(1).max(4_000).optional().describe('An image to edit: an address or a workspace path.'),

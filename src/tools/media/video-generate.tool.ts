@@ -6,7 +6,7 @@ import { defineTool } from '../define-tool.ts'
 import { assessSpending } from './assess-spending.ts'
 import { renderMedia } from './media-result.ts'
 
-const input = z.object({
+const input = z.strictObject({
   prompt: z.string().min(1).max(32_000),
   aspect_ratio: z.enum(['landscape', 'portrait']).default('landscape'),
   duration: z.int().min(1).max(12).default(4).describe('Seconds.'),

@@ -4,29 +4,13 @@
  */
 
 import * as z from 'zod'
-import { memoryProviders } from '#agent/core/recall/memory-provider.ts'
-import { customProviderName } from '#agent/core/settings.ts'
-import { acceptsKeys } from '#agent/routing/availability.ts'
-import { isToolVendor } from '#agent/routing/tool-vendors.ts'
-import { getProvider } from '#agent/providers/profiles/providers.ts'
-import {
-  type Credential,
-  providerOwner,
-  maxCredentials,
-  credentialOwner,
-  type KeyStatus,
-  getKeyStatus,
-} from '#durable/models/credentials.ts'
-import { newCredentialId } from '#durable/platform/ids.ts'
+import { type Credential, credentialOwner, type KeyStatus, getKeyStatus } from '#durable/models/credentials.ts'
 import type { StoredKeyHealth } from '#durable/models/key-pool.ts'
-import { fingerprintSecret, unseal } from '#durable/platform/seal.ts'
-import { sealForTenant } from '#durable/tenant/secrets/tenant-seal.ts'
+import { unseal } from '#durable/platform/seal.ts'
 import { forgetSnapshot } from '#durable/tenant/tenant-snapshot.ts'
 import { tenantStub } from '#durable/platform/addresses.ts'
-import { AppError, invalid, notFound } from '../errors.ts'
 import { pageByKey } from '../input/page.ts'
 import { route } from '../route.ts'
-import { requireEncryptionKey } from '../secrets/require-encryption-key.ts'
 import { requireFound } from '../sessions.ts'
 import { created, listOf, ok, pageQuery } from '../shapes.ts'
 import { nameSchemas } from '../schema-names.ts'
@@ -66,21 +50,6 @@ const newCredential = z.strictObject({
     .regex(/^([!-~]*|\{[\s\S]*)$/, 'Printable ASCII without spaces.'),
   name: z.string().trim().min(1).max(200).optional(),
 })
-
-/** Accepts custom providers that are not in the settings yet, so that the order of the two calls does not matter. */
-function resolveProvider(name: string): string {
-  if (customProviderName.test(name)) return name
-  if ((memoryProviders as readonly string[]).includes(name) || isToolVendor(name)) return name
-  const provider = getProvider(name)
-  if (!provider)
-    throw invalid(
-      `There is no provider ${name}. Use one of docs/providers.md, or custom: and a name of your own.`,
-      'provider',
-    )
-  if (provider.signIn) throw invalid(`Sign in to ${provider.id} with POST /api/credentials/oauth.`, 'provider')
-  if (!acceptsKeys(provider)) throw invalid(`${provider.id} needs no key.`, 'provider')
-  return provider.id
-}
 
 const iso = (ms: number) => new Date(ms).toISOString()
 
@@ -161,29 +130,8 @@ export const credentialRoutes = [
     body: newCredential,
     responses: created('The credential', credentialShape),
     handle: async (call) => {
-      const { env, tenant, body } = call
-      const provider = resolveProvider(body.provider)
-      requireEncryptionKey(env)
-      const { readProviderKey } = await import('../secrets/provider-key.ts')
-      const { key, lastFour } = readProviderKey(provider, body.key)
-      const id = newCredentialId()
-      const credential = {
-        id,
-        provider,
-        name: body.name ?? null,
-        lastFour,
-        createdAt: Date.now(),
-        sealed: await sealForTenant(env, key, credentialOwner(tenant.id, { id, provider })),
-        mark: await fingerprintSecret(env, key, providerOwner(tenant.id, provider)),
-      }
-      const outcome = await tenantStub(call.env, call.tenant.id).credentials.add(call.authority, credential)
-      if (outcome === 'foreign') throw notFound()
-      if (outcome === 'known')
-        throw new AppError(409, 'conflict', `This key is already stored for ${provider}.`, { param: 'key' })
-      if (outcome === 'full')
-        throw new AppError(409, 'conflict', `There are already ${maxCredentials} credentials. Delete one first.`)
-      forgetSnapshot(tenant.id)
-      return Response.json(toCredentialView(credential, getKeyStatus(undefined, 0)), { status: 201 })
+      const { storeCredential } = await import('../secrets/store-credential.ts')
+      return Response.json(toCredentialView(await storeCredential(call), getKeyStatus(undefined, 0)), { status: 201 })
     },
   }),
   route({

@@ -50,12 +50,12 @@ describe('chooseMedia', () => {
     expect(chooseMedia(use, deploymentWith(keys, settings))).toMatchObject(expected)
   })
 
-  it('takes the binding last, and names what is missing', () => {
+  it('takes the binding before the vendors that came later, and names what is missing', () => {
     expect(chooseMedia('image', deploymentWith({}, {}, true))).toMatchObject({ provider: 'workers-ai', keys: [] })
     expect(mediaAvailability('image')(deploymentWith({}, {}, true))).toEqual({ by: 'workers-ai' })
     expect(mediaAvailability('image')(deploymentWith({}))).toEqual({
       reason:
-        'Set OPENAI_API_KEY, set GEMINI_API_KEY, set FAL_API_KEY or bind AI, or store a key with POST /api/credentials.',
+        'Set OPENAI_API_KEY, set GEMINI_API_KEY, set FAL_API_KEY, bind AI, set XAI_API_KEY, set OPENROUTER_API_KEY or set DEEPINFRA_API_KEY, or store a key with POST /api/credentials.',
     })
     expect(chooseMedia('speech', deploymentWith({ openai: 'o' }, { tts: { provider: 'elevenlabs' } }))).toEqual({
       reason: 'Set ELEVENLABS_API_KEY, or store a key with POST /api/credentials.',

@@ -43,10 +43,62 @@ describe('requests for images', () => {
       headers: { authorization: 'Key secret' },
       body: { prompt: 'a fox', image_size: 'square_hd', num_images: 2 },
     },
+    {
+      vendor: 'xai',
+      request: { model: 'grok-imagine-image', prompt: 'a fox', aspect: 'portrait' },
+      url: 'https://api.test/v1/images/generations',
+      headers: { authorization: 'Bearer secret' },
+      body: { model: 'grok-imagine-image', prompt: 'a fox', n: 1, response_format: 'b64_json', aspect_ratio: '9:16' },
+    },
+    {
+      vendor: 'deepinfra',
+      request: { model: 'black-forest-labs/FLUX-2-pro', prompt: 'a fox', aspect: 'square' },
+      url: 'https://api.test/v1/images/generations',
+      headers: { authorization: 'Bearer secret' },
+      body: {
+        model: 'black-forest-labs/FLUX-2-pro',
+        prompt: 'a fox',
+        n: 1,
+        response_format: 'b64_json',
+        size: '1024x1024',
+      },
+    },
+    {
+      vendor: 'openrouter',
+      request: { model: 'google/gemini-3.1-flash-image', prompt: 'bluer', aspect: 'landscape', images: [picture] },
+      url: 'https://api.test/v1/chat/completions',
+      headers: { authorization: 'Bearer secret' },
+      body: {
+        model: 'google/gemini-3.1-flash-image',
+        messages: [
+          {
+            role: 'user',
+            content: [
+              { type: 'text', text: 'bluer' },
+              { type: 'image_url', image_url: { url: `data:image/png;base64,${encodeBase64Bytes(pngBytes('in'))}` } },
+            ],
+          },
+        ],
+        modalities: ['image', 'text'],
+        image_config: { aspect_ratio: '16:9' },
+      },
+    },
   ] as const)('writes one for $vendor', ({ vendor, request, url, headers, body }) => {
     const sent = imageVendors[vendor].createRequest(request, access)
     expect(sent).toMatchObject({ url, method: 'POST', headers: { ...headers, 'content-type': 'application/json' } })
     expect(JSON.parse(sent.body as string)).toEqual(body)
+  })
+
+  it('reads the images of OpenRouter, and what it says instead of one', () => {
+    const answer = (message: object) => ({ choices: [{ message }] })
+    const image = { image_url: { url: `data:image/png;base64,${data}` } }
+    expect(imageVendors.openrouter.parse(answer({ content: 'Here.', images: [image] }))).toEqual(made)
+    expect(() => imageVendors.openrouter.parse(answer({ content: 'I cannot.' }))).toThrow(/no image. I cannot/)
+  })
+
+  it.each(['xai', 'deepinfra'] as const)('refuses images to edit for %s', (vendor) => {
+    const request = { model: 'm', prompt: 'bluer', images: [picture] }
+    expect(() => imageVendors[vendor].createRequest(request, access)).toThrow(/cannot edit images/)
   })
 
   it('sends images that OpenAI edits as files', async () => {

@@ -41,6 +41,46 @@ describe('requests for speech', () => {
         },
       },
     },
+    {
+      vendor: 'mistral',
+      request: { model: 'voxtral-mini-tts-2603', text: 'Hello.', format: 'mp3' },
+      url: 'https://api.test/audio/speech',
+      headers: { authorization: 'Bearer secret' },
+      body: {
+        model: 'voxtral-mini-tts-2603',
+        input: 'Hello.',
+        voice_id: 'en_paul_neutral',
+        response_format: 'mp3',
+        stream: false,
+      },
+    },
+    {
+      vendor: 'xai',
+      request: { model: 'tts', text: 'Hello.', voice: 'ara', format: 'mp3', speed: 1.2 },
+      url: 'https://api.test/tts',
+      headers: { authorization: 'Bearer secret' },
+      body: { text: 'Hello.', voice_id: 'ara', language: 'auto', speed: 1.2 },
+    },
+    {
+      vendor: 'minimax',
+      request: { model: 'speech-2.8-hd', text: 'Hello.', format: 'wav' },
+      url: 'https://api.test/t2a_v2',
+      headers: { authorization: 'Bearer secret' },
+      body: {
+        model: 'speech-2.8-hd',
+        text: 'Hello.',
+        stream: false,
+        voice_setting: { voice_id: 'English_expressive_narrator', speed: 1 },
+        audio_setting: { sample_rate: 32_000, bitrate: 128_000, format: 'wav', channel: 1 },
+      },
+    },
+    {
+      vendor: 'deepinfra',
+      request: { model: 'hexgrad/Kokoro-82M', text: 'Hello.', format: 'mp3' },
+      url: 'https://api.test/audio/speech',
+      headers: { authorization: 'Bearer secret' },
+      body: { model: 'hexgrad/Kokoro-82M', input: 'Hello.', voice: 'af_heart', response_format: 'mp3' },
+    },
   ] as const)('are written for $vendor', ({ vendor, request, url, headers, body }) => {
     const sent = speechVendors[vendor].createRequest(request, access)
     expect(sent).toMatchObject({ url, method: 'POST', headers })
@@ -68,6 +108,23 @@ describe('requests for speech', () => {
   it('reads sound from an answer of the binding', () => {
     expect(parseSpeechBinding({ audio: btoa('abc') })).toEqual(ascii('abc'))
     expect(() => parseSpeechBinding({ errors: [] })).toThrow(/unexpected form/)
+  })
+})
+
+describe('answers in JSON', () => {
+  it.each([
+    ['mistral', { audio_data: btoa('abc') }],
+    ['minimax', { data: { audio: '616263', status: 2 }, base_resp: { status_code: 0, status_msg: 'success' } }],
+  ] as const)('of %s become bytes', (vendor, answer) => {
+    expect(speechVendors[vendor].parse?.(answer, 'mp3')).toEqual(ascii('abc'))
+  })
+
+  it.each([
+    [{ base_resp: { status_code: 1004, status_msg: 'login fail' } }, /MiniMax: login fail/],
+    [{ data: { audio: 'zz' }, base_resp: { status_code: 0, status_msg: '' } }, /not hexadecimal/],
+    [{}, /unexpected form/],
+  ])('of MiniMax that have no sound are failures: %j', (answer, words) => {
+    expect(() => speechVendors.minimax.parse?.(answer, 'mp3')).toThrow(words)
   })
 })
 

@@ -35,6 +35,15 @@ describe('requests for transcriptions', () => {
     expect([file.name, file.type, await file.text()]).toEqual(['voice.ogg', 'audio/ogg', 'sound'])
   })
 
+  it.each([
+    ['mistral', '/audio/transcriptions', ['model', 'language', 'file']],
+    ['xai', '/stt', ['language', 'file']],
+  ] as const)('have for %s the fields that it knows, the file last', (vendor, path, names) => {
+    const sent = transcriptionVendors[vendor].createRequest({ ...sound, language: 'de', prompt: 'Talaria' }, access)
+    expect(sent).toMatchObject({ url: `https://api.test${path}`, headers: { authorization: 'Bearer secret' } })
+    expect([...(sent.body as FormData).keys()]).toEqual(names)
+  })
+
   it('are the bytes for Deepgram', () => {
     expect(transcriptionVendors.deepgram.createRequest({ ...sound, model: 'nova-3' }, access)).toEqual({
       url: 'https://api.test/v1/listen?model=nova-3&smart_format=true&detect_language=true',
@@ -55,6 +64,12 @@ describe('requests for transcriptions', () => {
 describe('answers with transcriptions', () => {
   it.each([
     ['openai', { text: ' Hello. ' }, { text: 'Hello.' }],
+    [
+      'mistral',
+      { model: 'm', text: 'Hi.', language: 'en', segments: [], usage: { prompt_audio_seconds: 3, total_tokens: 9 } },
+      { text: 'Hi.', seconds: 3, language: 'en', segments: [] },
+    ],
+    ['xai', { text: 'Hi.', language: 'en', duration: 0.5, words: [] }, { text: 'Hi.', seconds: 0.5, language: 'en' }],
     ['openai', { text: 'Hello.', usage: { type: 'duration', seconds: 3 } }, { text: 'Hello.', seconds: 3 }],
     [
       'groq',

@@ -22,6 +22,7 @@ const risks: Readonly<Record<string, Risk>> = {
   browser_navigate: 'net',
   browser_tabs: 'net',
   vision_analyze: 'none',
+  video_analyze: 'spend',
   mcp__mail__send: 'none',
   mcp__notes__find: 'net',
   mcp__chat__post: 'net',

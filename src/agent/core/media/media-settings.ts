@@ -1,12 +1,31 @@
-/** Defines the settings of images, speech, transcriptions and video. */
+/** Defines the settings of images, speech, transcriptions, video and the analysis of video. */
 
 import * as z from 'zod'
 
-export const imageProviders = ['openai', 'gemini', 'fal', 'workers-ai'] as const
-export const speechProviders = ['openai', 'elevenlabs', 'gemini', 'workers-ai'] as const
+/** A deployment that has used the first of them keeps it: later ones follow. */
+export const imageProviders = ['openai', 'gemini', 'fal', 'workers-ai', 'xai', 'openrouter', 'deepinfra'] as const
+export const speechProviders = [
+  'openai',
+  'elevenlabs',
+  'gemini',
+  'workers-ai',
+  'mistral',
+  'xai',
+  'minimax',
+  'deepinfra',
+] as const
 export type SpeechProvider = (typeof speechProviders)[number]
-export const transcriptionProviders = ['openai', 'groq', 'deepgram', 'workers-ai'] as const
+export const transcriptionProviders = [
+  'openai',
+  'groq',
+  'deepgram',
+  'workers-ai',
+  'mistral',
+  'xai',
+  'deepinfra',
+] as const
 export const videoProviders = ['openai', 'fal'] as const
+export const analysisProviders = ['gemini', 'openrouter'] as const
 
 /** Part of an address at some vendors. */
 const mediaModel = z.string().regex(/^[@\w][\w.:@/-]{0,199}$/, 'A name as the vendor writes it.')
@@ -35,4 +54,8 @@ export const mediaSettings = {
     .strictObject({ provider: z.enum(videoProviders).optional().describe(byKeys), model })
     .optional()
     .describe('Who makes video.'),
+  video_analysis: z
+    .strictObject({ provider: z.enum(analysisProviders).optional().describe(byKeys), model })
+    .optional()
+    .describe('Who looks at video.'),
 } as const

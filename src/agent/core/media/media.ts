@@ -1,4 +1,4 @@
-/** Defines the ports of tools that look at images, and make images, speech and video. */
+/** Defines the ports of tools that look at images and video, and make images, speech and video. */
 
 import type { Authority } from '../permission/authority.ts'
 import type { ImagePart } from '../message.ts'
@@ -57,10 +57,16 @@ export type VideoOrder = {
 
 export type VideoAnswer = MediaStarted | MediaRefusal
 
+/** `source`: an address or a workspace path. */
+export type VideoQuestion = { readonly source: string; readonly question: string }
+
+export type VideoAnalysis = { readonly kind: 'answered'; readonly text: string; readonly model: string } | MediaRefusal
+
 export type Media = {
   readonly createImage: (order: ImageOrder, call: MediaCall) => Promise<MediaAnswer>
   readonly createSpeech: (order: SpeechOrder, call: MediaCall) => Promise<MediaAnswer>
   readonly startVideo: (order: VideoOrder, call: MediaCall) => Promise<VideoAnswer>
+  readonly analyzeVideo: (question: VideoQuestion, call: MediaCall) => Promise<VideoAnalysis>
 }
 
 /** Region: left, top, width and height in pixels. */

@@ -7,7 +7,7 @@
 import { holdsBoth, type Marks } from '#agent/core/marks.ts'
 import type { Assessment } from '#agent/core/permission/approval.ts'
 import type { Reach, Risk } from '#agent/core/tool.ts'
-import { readText } from '#agent/untrusted/result-marks.ts'
+import { readText, sourceOf } from '#agent/untrusted/result-marks.ts'
 
 export type EgressState = {
   /** The marks of what the turn holds. */
@@ -57,7 +57,7 @@ function leaves(
   // The other session may answer in a chat.
   if (tool === 'sessions_send') return true
   if (tool === 'cronjob') return /^(?:create|update)$/.test(readText(input, 'action'))
-  if (tool === 'vision_analyze') return isWebAddress(imageOf(input))
+  if (tool === 'vision_analyze') return isWebAddress(sourceOf(input))
   if (!isOnline) return false
   if (tool === 'terminal') return isSent(assessment, state)
   if (tool === 'execute_code') return readText(input, 'language') === 'python'
@@ -68,5 +68,4 @@ function leaves(
 const isSent = ({ leaves: sends, isUnjudged, runsFiles }: Assessment, { hasDictatedFiles }: EgressState): boolean =>
   sends === true || isUnjudged === true || (runsFiles === true && hasDictatedFiles())
 
-export const imageOf = (input: unknown): string => readText(input, 'image_url').replace(/^MEDIA:\s?/, '')
 const isWebAddress = (text: string): boolean => /^https?:/i.test(text)

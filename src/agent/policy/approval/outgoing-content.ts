@@ -4,8 +4,8 @@
  * typed. A choice among them is a channel too, so that they are counted.
  */
 
-import { readText } from '#agent/untrusted/result-marks.ts'
-import { imageOf, type SentContent } from './egress.ts'
+import { readText, sourceOf } from '#agent/untrusted/result-marks.ts'
+import type { SentContent } from './egress.ts'
 import type { KnownTexts } from './known-texts.ts'
 
 export type KnownContent = {
@@ -31,11 +31,17 @@ const maxAddresses = 20
 const maxQueries = 20
 const maxChoices = 20
 
+const describeLook = (input: unknown): Content => ({
+  addresses: [sourceOf(input)],
+  texts: [readText(input, 'question')],
+})
+
 const contents: Readonly<Record<string, (input: unknown) => Content | undefined>> = {
   web_search: (input) => ({ texts: [readText(input, 'query')] }),
   web_extract: (input) => ({ addresses: addressesOf(input) }),
   browser_navigate: (input) => ({ addresses: [readText(input, 'url')] }),
-  vision_analyze: (input) => ({ addresses: [imageOf(input)], texts: [readText(input, 'question')] }),
+  vision_analyze: describeLook,
+  video_analyze: describeLook,
   browser_type: (input) => ({ texts: [readText(input, 'text')] }),
   browser_dialog: (input) => ({ texts: [readText(input, 'prompt_text')] }),
   // Printable keys spell a text.

@@ -131,6 +131,7 @@ const classes: readonly (readonly [path: string, found: SettingClass])[] = [
   ['image.*', preference],
   ['tts.*', preference],
   ['video.*', preference],
+  ['video_analysis.*', preference],
   ['stt.*', preference],
   // Another backend may be paid, and an expression acts with the logins of the page.
   ['browser.backend', fixed],

@@ -31,11 +31,11 @@ type GeminiAnswer = {
 
 export async function readGeminiStream(
   response: Response,
-  { onDelta, onActivity, sleep }: BodyReadOptions,
+  { onDelta, onActivity, onArguments, sleep }: BodyReadOptions,
 ): Promise<DialectReply> {
   if (!response.ok || response.headers.get('content-type')?.includes('json'))
     return readGeminiReply(response, { onDelta, onActivity, sleep })
-  const builder = new GeminiReplyBuilder(onDelta)
+  const builder = new GeminiReplyBuilder(onDelta, onArguments)
   const parser = createParser({
     onEvent: ({ data }) => {
       onActivity('answer')
@@ -101,6 +101,7 @@ const refusals: ReadonlySet<string> = new Set([
 class GeminiReplyBuilder implements ReplyBuilder {
   isClosed = false
   readonly #onDelta: BodyReadOptions['onDelta']
+  readonly #onArguments: BodyReadOptions['onArguments']
   readonly #content: Part[] = []
   readonly #sizeLimit = new ReplySizeLimit()
   #reason: string | undefined
@@ -108,8 +109,9 @@ class GeminiReplyBuilder implements ReplyBuilder {
   #usage: Usage = noUsage
   #responseId = ''
 
-  constructor(onDelta: BodyReadOptions['onDelta']) {
+  constructor(onDelta: BodyReadOptions['onDelta'], onArguments?: BodyReadOptions['onArguments']) {
     this.#onDelta = onDelta
+    this.#onArguments = onArguments
   }
 
   get isComplete(): boolean {
@@ -160,6 +162,8 @@ class GeminiReplyBuilder implements ReplyBuilder {
   /** Only some models name their calls. The id of an answer makes ours unique within a conversation. */
   #addCall({ id, name = '', args }: NonNullable<GeminiPart['functionCall']>, sealed: object | undefined): void {
     this.#sizeLimit.countText(args ?? '')
+    // The API sends a call whole, and other calls of the same answer after it.
+    if (args) this.#onArguments?.(name, args)
     const ownId = `${this.#responseId || 'call'}_${this.#content.length}`
     this.#push({ type: 'call', id: id || ownId, name, ...parseCallArguments(args ?? ''), ...sealed })
   }

@@ -3,20 +3,12 @@
 import type { Marks } from '#agent/core/marks.ts'
 import { RpcTarget } from 'cloudflare:workers'
 import { type Authority, marksOfAuthority } from '#agent/core/permission/authority.ts'
-import type {
-  SteerOutcome,
-  SubagentProgress,
-  SubagentReport,
-  SubagentRole,
-  SubagentStatus,
-} from '#agent/core/subagent.ts'
+import type { SteerOutcome, SubagentProgress, SubagentReport } from '#agent/core/subagent.ts'
 import type { SessionHost } from '../session-host.ts'
 import { type FileChanges, findChanges, packFiles, receiveFiles } from '../subagents/files.ts'
 import type { AskedQuestion, ChildStart, ChildStatus, SubagentStart } from '../subagents/parent-session.ts'
-import { log } from '#agent/core/log.ts'
-import { iso } from '../views/api-views.ts'
-import { activityOf, type ChildRow, isSubagent } from '../subagents/child-rows.ts'
-import { withinLimit } from '../subagents/reach.ts'
+import { isSubagent } from '../subagents/child-rows.ts'
+import type { SubagentNode } from './subagent-tree.ts'
 import { sessionStub } from '#durable/platform/addresses.ts'
 import { modelCallUse, timesUsed, type Turn } from '#agent/core/turn.ts'
 import { type UserMessage, userText } from '#agent/core/message.ts'
@@ -95,97 +87,13 @@ export class SubagentsSubject extends RpcTarget {
 
   /** Undefined when there is no such session. */
   tree(authority: Authority, depth = 1): Promise<readonly SubagentNode[] | undefined> {
-    return this.#host.with(authority, ({ subagents, tenantId }) =>
-      readTree(subagents.rows.all().filter(isSubagent), depth, async (id, below) => {
+    return this.#host.with(authority, async ({ subagents, tenantId }) => {
+      const { readTree } = await import('./subagent-tree.ts')
+      return readTree(subagents.rows.all().filter(isSubagent), depth, async (id, below) => {
         const stub = sessionStub(this.#host.env, tenantId, id)
         return (await stub.subagents.tree(authority, below)) ?? []
-      }),
-    )
-  }
-}
-
-export type SubagentNode = {
-  readonly session_id: string
-  readonly run_id: string
-  readonly delegation_id: string
-  readonly task_index: number
-  readonly depth: number
-  readonly goal: string
-  readonly role: SubagentRole
-  readonly status: 'queued' | 'running' | SubagentStatus
-  /** Its activity now, or the limit that it waits for; null when there is neither. */
-  readonly activity: string | null
-  readonly api_calls: number
-  readonly cost_usd: number
-  readonly started_at: string | null
-  readonly ended_at: string | null
-  readonly error: string | null
-  readonly children: readonly SubagentNode[]
-}
-
-/** Older subagents of one session are left out. */
-const maxChildren = 200
-
-type TreeReader = (id: string, depth: number) => Promise<readonly SubagentNode[]>
-
-/** `depth`: that of these subagents. A session that cannot be reached has no children here. */
-function readTree(rows: readonly ChildRow[], depth: number, read: TreeReader): Promise<readonly SubagentNode[]> {
-  return Promise.all(
-    rows.slice(-maxChildren).map(async (row) => {
-      const hasChildren = row.task.role === 'orchestrator' && row.state.at !== 'queued'
-      return nodeOf(row, depth, hasChildren ? await tryRead(read, row.id, depth + 1) : [])
-    }),
-  )
-}
-
-async function tryRead(read: TreeReader, id: string, depth: number): Promise<readonly SubagentNode[]> {
-  try {
-    return await withinLimit(() => read(id, depth))
-  } catch (error) {
-    log.warn('subagent.unreachable', 'A part of a tree of subagents cannot be read.', { error })
-    return []
-  }
-}
-
-function nodeOf(
-  { id, runId, delegation, index, task, state }: ChildRow,
-  depth: number,
-  children: readonly SubagentNode[],
-): SubagentNode {
-  return {
-    session_id: id,
-    run_id: runId,
-    delegation_id: delegation,
-    task_index: index,
-    depth,
-    goal: task.goal.slice(0, 200),
-    role: task.role,
-    ...stateOf(state),
-    children,
-  }
-}
-
-type NodeState = Pick<
-  SubagentNode,
-  'status' | 'activity' | 'api_calls' | 'cost_usd' | 'started_at' | 'ended_at' | 'error'
->
-
-const notStarted = { activity: null, api_calls: 0, cost_usd: 0, started_at: null, ended_at: null, error: null } as const
-
-function stateOf(state: ChildRow['state']): NodeState {
-  switch (state.at) {
-    case 'queued':
-      return { ...notStarted, status: 'queued', activity: activityOf(state) }
-    case 'running': {
-      const { apiCalls } = state.watched.progress
-      const activity = activityOf(state)
-      return { ...notStarted, status: 'running', activity, api_calls: apiCalls, started_at: iso(state.since) }
-    }
-    case 'ended': {
-      const { status, apiCalls, usage, durationMs, error = null } = state.report
-      const times = { started_at: iso(state.endedAt - durationMs), ended_at: iso(state.endedAt) }
-      return { status, activity: null, api_calls: apiCalls, cost_usd: usage.costUsd, ...times, error }
-    }
+      })
+    })
   }
 }
 

@@ -12,7 +12,7 @@ import type { Services, Tool } from '#agent/core/tool.ts'
 import type { ToolCall } from '#agent/core/turn.ts'
 import type { KnownTexts } from '#agent/policy/approval/known-texts.ts'
 import type { EgressState } from '#agent/policy/approval/egress.ts'
-import { getResultMarks, getWriteReach, MarksReader, readText } from '#agent/untrusted/result-marks.ts'
+import { getResultMarks, getWriteReach, MarksReader, readText, sourceOf } from '#agent/untrusted/result-marks.ts'
 import type { LinkFilter } from '#agent/untrusted/link-filter.ts'
 import { type EgressPart, loadEgressPart, loadShellPolicy, readEgressPart } from '#backends/modules.ts'
 import type { SessionMetadata } from '#durable/storage/session-metadata.ts'
@@ -202,10 +202,8 @@ function marksOfFiles(files: FileMarks, call: ToolCall, tool: Tool, services: Pa
 
 /** The absolute paths that a call names. */
 function pathsOf({ name, input }: ToolCall, tool: Tool, services: Partial<Services>): readonly string[] {
-  if (name === 'vision_analyze') {
-    const path = readText(input, 'image_url').replace(/^MEDIA:\s?/, '')
-    return services.backend ? [services.backend.resolve(path)] : []
-  }
+  if (name === 'vision_analyze' || name === 'video_analyze')
+    return services.backend ? [services.backend.resolve(sourceOf(input))] : []
   if (!tool.needs.includes('backend')) return []
   const touched = tool.touches(input, services)
   return typeof touched === 'string' ? [] : touched

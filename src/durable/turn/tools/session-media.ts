@@ -35,6 +35,7 @@ export function createSessionMedia(ports: ToolPorts, sql: SqlStorage, session: M
       createImage: async (order, call) => (await import('../media/create-media.ts')).createImage(host, order, call),
       createSpeech: async (order, call) => (await import('../media/create-media.ts')).createSpeech(host, order, call),
       startVideo: async (order, call) => (await import('../media/start-video.ts')).beginVideo(host, order, call),
+      analyzeVideo: async (asked, call) => (await import('../media/analyze-video.ts')).analyzeVideo(host, asked, call),
     },
     vision: {
       keepScreenshot: async (jpeg, callId) =>

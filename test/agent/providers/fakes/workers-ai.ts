@@ -56,6 +56,7 @@ export const exchangeOverBinding: DialectHarness['exchange'] = async (
 ) => {
   const runs: BindingRun[] = []
   const deltas: Delta[] = []
+  const written: Record<string, string> = {}
   const controller = new AbortController()
   if (isAborted) controller.abort()
   let activityCount = 0
@@ -70,6 +71,7 @@ export const exchangeOverBinding: DialectHarness['exchange'] = async (
           onDelta?.(() => controller.abort())
         },
         onActivity: () => activityCount++,
+        onArguments: (tool, piece) => void (written[tool] = (written[tool] ?? '') + piece),
         sleep: () => Promise.resolve(),
       },
     )
@@ -80,7 +82,16 @@ export const exchangeOverBinding: DialectHarness['exchange'] = async (
   const { model, inputs = {}, options } = runs[0] ?? {}
   const text = JSON.stringify({ model, ...inputs })
   const headers = { ...options?.extraHeaders }
-  return { path: '', headers, text, body: JSON.parse(text), deltas, activityCount, ...outcome } satisfies Exchange
+  return {
+    path: '',
+    headers,
+    text,
+    body: JSON.parse(text),
+    deltas,
+    written,
+    activityCount,
+    ...outcome,
+  } satisfies Exchange
 }
 
 type Body = { readonly messages?: readonly Readonly<Record<string, unknown>>[]; readonly [field: string]: unknown }

@@ -29,6 +29,8 @@ export type Exchange = {
   readonly path: string
   readonly headers: Readonly<Record<string, string>>
   readonly deltas: readonly Delta[]
+  /** The arguments of calls as they were reported, by the names of the tools. */
+  readonly written: Readonly<Record<string, string>>
   readonly activityCount: number
   readonly reply?: DialectReply
   readonly error?: unknown
@@ -155,6 +157,16 @@ export function describeConformance(harness: DialectHarness): void {
       const { deltas, activityCount } = await send(recordings.text)
       expect(deltas.length).toBeGreaterThan(1)
       expect(activityCount).toBeGreaterThan(0)
+    })
+
+    it('reports the arguments of its calls as they are written', async () => {
+      const { written } = await send(recordings.calls)
+      const parsed = Object.entries(written).map(([tool, text]) => [tool, JSON.parse(text) as unknown])
+      expect(parsed).toEqual([
+        ['look', { at: 'a' }],
+        ['find', { n: [2] }],
+      ])
+      expect((await send(recordings.text)).written).toEqual({})
     })
 
     it('is complete at its end, even if the connection stays open', async () => {

@@ -30,6 +30,7 @@ export const exchangeOverHttp =
     })
     const origin = await listen(server)
     const deltas: Delta[] = []
+    const written: Record<string, string> = {}
     const controller = new AbortController()
     if (isAborted) controller.abort()
     let activityCount = 0
@@ -51,6 +52,7 @@ export const exchangeOverHttp =
             onDelta?.(() => controller.abort())
           },
           onActivity: () => activityCount++,
+          onArguments: (tool, piece) => void (written[tool] = (written[tool] ?? '') + piece),
           sleep: () => Promise.resolve(),
         },
       )
@@ -67,6 +69,7 @@ export const exchangeOverHttp =
       text,
       body: JSON.parse(text) as unknown,
       deltas,
+      written,
       activityCount,
       ...outcome,
     } satisfies Exchange

@@ -1,7 +1,7 @@
 /** Scripts for parents and subagents, and reads what a parent has received. */
 
 import { actAs } from '#agent/core/permission/authority.ts'
-import type { SubagentNode } from '#durable/session/rpc/subagents.ts'
+import type { SubagentNode } from '#durable/session/rpc/subagent-tree.ts'
 import { ownerAuthority } from '#test/support/authority.ts'
 import { calls, model, type ModelRequest, type Reply, says, until } from '#test/support/scripted-model.ts'
 import { call, newSession } from '#test/worker/client.ts'
