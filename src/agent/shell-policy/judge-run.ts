@@ -130,12 +130,19 @@ export function checkProjectCode(call: SimpleCommand, what: string): void {
 
 const valueOf = (word: Field): Field => word.replace(/^(?:--?[A-Za-z][\w-]*=|-[A-Za-z](?=[/~]))/, '')
 
+/** Names of files within code, filters and lists of options, which a program may open. */
+const namesIn = (value: Field): readonly Field[] =>
+  /[='"({[,;|\s]/.test(value)
+    ? value.split(/[=:,;|'"`()[\]{}<>\s]+/).filter((name) => name !== '' && isLiteral(name))
+    : []
+
 /** Asks about arguments that lead out of the workspace, for programs that may write to any argument. */
 export function checkArguments(call: SimpleCommand, args: readonly Field[] = call.args): void {
   for (const word of args) {
     const value = valueOf(word)
     // A tool prints what it reads, at least what it cannot parse.
     if (isLiteral(value)) checkRead(call, value.replace(/^(?:[a-z]+:)?@|^[a-z]{2,}:(?!\/\/)/, ''), call.name)
+    for (const name of namesIn(value)) checkRead(call, name, call.name, 'name')
     if (!/^[/~]|(^|\/)\.\.(\/|$)/.test(value)) continue
     const isOutside = resolvePaths(call, value).some(
       (path) => !['inside', 'temporary', 'sink'].includes(getZone(path, call.judge.host)),

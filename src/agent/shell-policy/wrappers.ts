@@ -202,6 +202,9 @@ function runInput(call: SimpleCommand): CommandOutput {
 
 const harmlessShellOption = /^--(norc|noprofile|posix|version|help|restricted|verbose)$/
 
+/** Options of fish that are code, and run before other code. */
+const fishCode = /^(?:--(?:init-command|command)|-C)(?:=([^]*))?$/
+
 /** Returns how many words an option takes. */
 function readShellOption(call: SimpleCommand, args: readonly Field[], at: number, flags: ShellFlags): number {
   const word = args[at] ?? ''
@@ -209,6 +212,11 @@ function readShellOption(call: SimpleCommand, args: readonly Field[], at: number
     call.ask(`${call.name} is given ${renderField(word)}`, null)
     judgeRun(call, args[at + 1] ?? '', [])
     return 2
+  }
+  const [isStart, start] = fishCode.exec(word) ?? []
+  if (isStart !== undefined && call.name === 'fish') {
+    runText(call, start ?? args[at + 1])
+    return start === undefined ? 2 : 1
   }
   if (word === '--login' || /^-[a-z]*[il]/.test(word)) addHiddenCode(call.judge, `${call.name} runs its start files`)
   else if (word.startsWith('--') && !harmlessShellOption.test(word))

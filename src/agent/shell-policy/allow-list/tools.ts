@@ -36,6 +36,8 @@ export const toolOptions: Readonly<Record<string, RegExp>> = {
   ld: /^--?(plugin|audit|P$)/,
   crystal: /^eval$/,
   pandoc: /^(-F|-L|--filter)/,
+  pylint: /^--(init-hook|load-plugins)/,
+  mypy: /^--(python-executable|install-types)/,
   jupyter: /^(?!nbconvert|--version)/,
   Rscript: /^-e|^--e/,
   ghc: /^-e|^-pgm/,
