@@ -120,6 +120,19 @@ describe.skipIf(chromium === undefined)('the chat on a phone', () => {
     expect(await onEachScreen(page, (width) => expectOnScreen(deny, width))).toEqual([])
     const card = page.getByRole('alertdialog', { name: names[locale].ask })
     expect(await card.locator('pre').innerText()).toBe(command)
+    // A desktop at 200 %, and a phone on its side.
+    for (const [width, high] of [
+      [640, 370],
+      [740, 360],
+    ] as const) {
+      await page.setViewportSize({ width, height: high })
+      const [button, composer] = await readBoxes(deny, page.locator('.composer'))
+      expect([button.y > 0, button.y + button.height <= composer.y, composer.y + composer.height <= high]).toEqual([
+        true,
+        true,
+        true,
+      ])
+    }
     await client.post(`/api/sessions/${id}/stop`)
     await page.context().close()
   })
