@@ -26,7 +26,11 @@ export function buildSearchIndex(pages) {
       for (const word of new Set(listWords(`${title} ${body}`))) add(word, number)
     }
   const sorted = [...words].toSorted(([one], [other]) => (one < other ? -1 : 1))
-  return { pages: listTitles(pages), sections, words: Object.fromEntries(sorted.map(([word, list]) => [word, toSteps(list)])) }
+  return {
+    pages: listTitles(pages),
+    sections,
+    words: Object.fromEntries(sorted.map(([word, list]) => [word, toSteps(list)])),
+  }
 }
 
 /** A page of the design may have the title of a guide. */
