@@ -334,6 +334,7 @@ describe('memory', () => {
     ['an array from a length', 'Array.from({ length: 1e9 })'],
     ['bytes', 'new Uint8Array(2e9)'],
     ['a text that doubles', 'let s = "x"\nwhile (true) s += s'],
+    ['small objects', 'const a = []\nwhile (true) a.push({ a: [1] })'],
     ['an array that doubles', 'let a = [1]\nwhile (true) a = [...a, ...a]'],
   ]
   it.each(firstRows(3, programs, 1))('%s is refused', { timeout: 60_000 }, async (_, source) => {

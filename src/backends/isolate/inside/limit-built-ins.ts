@@ -14,17 +14,19 @@ const maxTotalBytes = 900 * 1024 * 1024
 const minCountedBytes = 1024
 
 let totalBytes = 0
+let maxBytes = maxTotalBytes
 
 export function countMemory(bytes: number): void {
   if (!(bytes >= minCountedBytes)) return
   totalBytes += bytes
-  if (bytes > maxAllocationBytes || totalBytes > maxTotalBytes)
+  if (bytes > maxAllocationBytes || totalBytes > maxBytes)
     throw new RangeError('Out of memory: the program allocates too much. Work in smaller pieces.')
 }
 
-/** Begins the count anew, for an isolate that runs one call after another. */
-export function resetMemory(): void {
+/** Begins the count anew, for an isolate that runs one call after another. `most`: for all allocations together. */
+export function resetMemory(most = maxTotalBytes): void {
   totalBytes = 0
+  maxBytes = most
 }
 
 const countCells = (count: unknown): void => countMemory(Number(count) * 8)

@@ -34,6 +34,8 @@ type CompiledPlugin = {
 const maxAnswerChars = 1_000_000
 const maxLogs = 20
 const maxLogChars = 500
+/** All that a call allocates. A deployed isolate has 128 MB at once. */
+const maxCallBytes = 400 * 1024 * 1024
 /** Saved, because the plugin may replace them. */
 const later = setTimeout
 const cancel = clearTimeout
@@ -68,7 +70,7 @@ async function guarded(
 ): Promise<PluginAnswer> {
   prepareGlobals()
   const logs: string[] = []
-  if (running++ === 0) resetMemory()
+  if (running++ === 0) resetMemory(maxCallBytes)
   const { promise: ended, resolve: end } = Promise.withResolvers<PluginAnswer>()
   const guard = createGuard(limits, (error) => end({ ok: false, error, isOver: true }))
   const timer = later(() => guard.end(`Stopped after ${timeoutMs / 1000} s.`), timeoutMs)
