@@ -214,7 +214,7 @@ export class ChatOutbox {
         this.#addReply(event.run_id, event.output)
         return this.#addSpeech(event.run_id, event.output)
       case 'run.failed':
-        return this.#addReply(event.run_id, event.output)
+        return this.#addReply(event.run_id, event.output, false)
       case 'run.cancelled':
         return this.#finishCancelled(event.run_id, event.output)
       default:
@@ -224,14 +224,15 @@ export class ChatOutbox {
 
   /** A cancelled turn gets no answer, but a preview that is visible must show where it ended. */
   #finishCancelled(run: string, text: string): void {
-    if (this.#previewOf(run)) return this.#addReply(run, text)
+    if (this.#previewOf(run)) return this.#addReply(run, text, false)
     this.#presence.end()
     this.answerAwaited(this.#asker()?.replyHandle, 'Stopped.')
   }
 
   // --- adding rows
 
-  #addReply(run: string, text: string): void {
+  /** `isWhole`: false for the words of a failure, and for what was written before an end. */
+  #addReply(run: string, text: string, isWhole = true): void {
     const editableAt = this.#presence.end()
     const now = clock.now()
     const replyTo = this.#replyTo()
@@ -247,7 +248,7 @@ export class ChatOutbox {
       this.outbox.add({
         ...row,
         deliveryState: { ...policy.createDelivery(now), due: preview ? Math.min(editableAt, now + maxEditWaitMs) : 0 },
-        ...this.#answerOf(visible),
+        ...this.#answerOf(visible, isWhole),
         ...(replyTo !== undefined && { replyTo }),
         ...(preview && { edits: preview.id }),
       })
@@ -256,9 +257,9 @@ export class ChatOutbox {
     this.#startSending()
   }
 
-  #answerOf(text: string): Pick<OutboxRow, 'source' | 'chunk' | 'asks'> {
+  #answerOf(text: string, isWhole: boolean): Pick<OutboxRow, 'source' | 'chunk' | 'asks'> {
     const onBehalf = this.#chat?.onBehalf
-    if (onBehalf) return renderDraft(text, onBehalf, this.#asker()?.person)
+    if (onBehalf && isWhole) return renderDraft(text, onBehalf, this.#asker()?.person)
     return { chunk: noText, source: { text: text + this.#footer(), format: 'markdown' } }
   }
 

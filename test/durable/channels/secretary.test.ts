@@ -2,7 +2,7 @@
 
 import { beforeAll, describe, expect, it } from 'vitest'
 import { createChat, createUpdate, getSessionId, listOutbox, postUpdate, receiveMessage } from '../../support/chat.ts'
-import { calls, type Reply, says, until } from '../../support/scripted-model.ts'
+import { calls, fails, type Reply, says, until } from '../../support/scripted-model.ts'
 import { adminKey, applyMigrations, call } from '../../worker/client.ts'
 import { fireAlarm, kill } from '../support/object.ts'
 
@@ -177,6 +177,15 @@ it('drafts for the new text of a message that changes, and none for one that is 
   const later = JSON.stringify(chat.scripted.requests[1]?.messages.at(-1))
   expect(later).toContain('was deleted')
   expect(later).not.toContain('second')
+})
+
+it('tells the owner of a failure, which is no draft', async () => {
+  const { write, api, drafts } = await createSecretary([fails(400, 'context is strange')])
+  await write('hi')
+  const told = await until(() => api.callsOf('sendMessage')[0])
+  expect(told.body.chat_id).toBe(11)
+  expect(told.body).not.toHaveProperty('reply_markup')
+  expect(drafts()).toEqual([])
 })
 
 it('sends no draft that is silence', async () => {
