@@ -66,6 +66,7 @@ export const promptSize: Metric = {
         metric: 'P13',
         what: 'the same with all that a new deployment offers',
         unit: 'KB',
+        goal: atMost(32),
         samples: [whole.kib],
         note: `${whole.tools} tools`,
       },

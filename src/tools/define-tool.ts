@@ -125,7 +125,7 @@ export function zodInput<Input extends z.ZodObject>(input: Input): ToolInput<z.i
 }
 
 /** Limits of length that a model never needs: a call beyond one gets an error that names it. */
-const unsentKeywords = ['maxLength', 'minLength', 'maxItems', 'pattern', 'format', 'propertyNames'] as const
+const unsentKeywords = ['maxLength', 'minLength', 'maxItems', 'minItems', 'pattern', 'format', 'propertyNames'] as const
 
 /** Leaves out keywords that cost bytes in every request and guide nobody. The parser holds them all the same. */
 function getJsonSchema(input: z.ZodObject): object {
@@ -133,8 +133,9 @@ function getJsonSchema(input: z.ZodObject): object {
     io: 'input',
     override({ jsonSchema }) {
       for (const keyword of unsentKeywords) delete jsonSchema[keyword]
+      if (jsonSchema.default === false) delete jsonSchema.default
+      if ((jsonSchema.minimum ?? 2) <= 1) delete jsonSchema.minimum
       if (jsonSchema.maximum === Number.MAX_SAFE_INTEGER) delete jsonSchema.maximum
-      if (jsonSchema.minimum === Number.MIN_SAFE_INTEGER) delete jsonSchema.minimum
     },
   })
   return schema

@@ -26,7 +26,7 @@ const input = z.object({
     .enum([...actions, 'read'])
     .optional()
     .describe('Omit with operations.'),
-  content: text.optional().describe('The entry to add, or the new text of a replaced one.'),
+  content: text.optional().describe('The entry, or its new text.'),
   new_text: text.optional().describe('The same as content.'),
   old_text: text.optional().describe('A part of the entry to replace or remove that no other entry has.'),
   operations: z.array(operation).min(1).max(maxOperations).optional().describe('Several changes that apply together.'),

@@ -37,7 +37,7 @@ export default defineTool({
   name: 'terminal',
   toolset: 'terminal',
   description:
-    'Run a bash command in the workspace. cd and exported variables stay for the next call. For reading, writing and searching files the file tools are better. A workspace that is virtual differs from bash: pipes run one after the other, & waits, a script ends after 50000 commands, trap knows EXIT only, sed has no \\U, awk no system(), and there are no packages, compilers, python or node.',
+    'Run a bash command in the workspace. cd and exported variables stay for the next call. A workspace that is virtual differs from bash: pipes run one after the other, & waits, a script ends after 50000 commands, trap knows EXIT only, sed has no \\U, awk no system(), and there are no packages, compilers, python or node.',
   input,
   needs: ['backend', 'shell', 'processes'],
   effect: 'effect',
