@@ -173,7 +173,7 @@ function judgeShell(call: SimpleCommand): CommandOutput {
   const { args, judge } = call
   const flags: ShellFlags = { isCode: false, readsInput: false }
   let at = 0
-  while (/^[-+]./.test(args[at] ?? '') && args[at] !== '--') at += readShellOption(call, args, at, flags)
+  while (/^[-+]./.test(args[at] ?? '') && args[at] !== '--') at += readOption(call, args, at, flags)
   const words = args.slice(/^--?$/.test(args[at] ?? '') ? at + 1 : at)
   const [first, ...rest] = words
   for (const text of [rest.join(' '), ...words]) addLiteral(judge, text)
@@ -205,18 +205,24 @@ const harmlessShellOption = /^--(norc|noprofile|posix|version|help|restricted|ve
 /** Options of fish that are code, and run before other code. */
 const fishCode = /^(?:--(?:init-command|command)|-C)(?:=([^]*))?$/
 
+/** Returns how many words the option takes; undefined for another option. */
+function runFishCode(call: SimpleCommand, option: Field, next: Field | undefined): number | undefined {
+  const found = call.name === 'fish' ? fishCode.exec(option) : null
+  if (!found) return undefined
+  runText(call, found[1] ?? next)
+  return found[1] === undefined ? 2 : 1
+}
+
 /** Returns how many words an option takes. */
+const readOption = (call: SimpleCommand, args: readonly Field[], at: number, flags: ShellFlags): number =>
+  runFishCode(call, args[at] ?? '', args[at + 1]) ?? readShellOption(call, args, at, flags)
+
 function readShellOption(call: SimpleCommand, args: readonly Field[], at: number, flags: ShellFlags): number {
   const word = args[at] ?? ''
   if (/^--(rcfile|init-file)$/.test(word)) {
     call.ask(`${call.name} is given ${renderField(word)}`, null)
     judgeRun(call, args[at + 1] ?? '', [])
     return 2
-  }
-  const [isStart, start] = fishCode.exec(word) ?? []
-  if (isStart !== undefined && call.name === 'fish') {
-    runText(call, start ?? args[at + 1])
-    return start === undefined ? 2 : 1
   }
   if (word === '--login' || /^-[a-z]*[il]/.test(word)) addHiddenCode(call.judge, `${call.name} runs its start files`)
   else if (word.startsWith('--') && !harmlessShellOption.test(word))

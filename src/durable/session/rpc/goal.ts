@@ -2,11 +2,10 @@
 
 import { RpcTarget } from 'cloudflare:workers'
 import type { Authority } from '#agent/core/permission/authority.ts'
+import type * as Goals from '../self-started/change-goal.ts'
 import type { GoalChange, GoalView, NewGoalBody, Refused } from '../self-started/change-goal.ts'
 import type { Session } from '../session.ts'
 import type { SessionHost } from '../session-host.ts'
-
-type Goals = typeof import('../self-started/change-goal.ts')
 
 export class GoalSubject extends RpcTarget {
   readonly #host: SessionHost
@@ -33,7 +32,7 @@ export class GoalSubject extends RpcTarget {
     return this.#with(authority, (goals, session) => goals.clearGoal(session, authority))
   }
 
-  async #with<T>(authority: Authority, work: (goals: Goals, session: Session) => T): Promise<T | undefined> {
+  async #with<T>(authority: Authority, work: (goals: typeof Goals, session: Session) => T): Promise<T | undefined> {
     const goals = await import('../self-started/change-goal.ts')
     return this.#host.with(authority, (session) => work(goals, session))
   }
