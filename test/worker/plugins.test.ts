@@ -284,6 +284,33 @@ describe('what code can reach', () => {
     })
   })
 
+  it.each<[string, string, RegExp]>([
+    ['recursion', 'const dive = () => dive() + 1; dive()', /call stack/],
+    ['small objects without end', 'const all = []; for (;;) all.push({ all: [1] })', /Out of memory|endless loop/],
+    ['an answer of 5 MB', "return 'x'.repeat(5_000_000)", /longer than 1000000|1 MB/],
+    [
+      'ten thousand requests',
+      "let last; for (let n = 0; n < 10_000; n++) await ctx.kv.get('a').catch((error) => (last = error)); throw last",
+      /ctx.kv only 200 times|endless loop/,
+    ],
+    [
+      'ten thousand requests at once',
+      "const all = await Promise.allSettled(Array.from({ length: 10_000 }, () => ctx.kv.get('a'))); throw all.at(-1).reason",
+      /ctx.kv only 200 times|endless loop/,
+    ],
+  ])(
+    'ends with its means: %s of a tool or a guard is stopped in words, and the next call works',
+    async (_, bomb, why) => {
+      const code = `${tool(`if (args.text === 'bomb') { ${bomb} } return 'fine'`)}
+      ${hook('pre_tool_call', `if (event.args.command === 'echo bomb') { ${bomb} }`, "required: true, matcher: 'terminal',")}`
+      const { key } = await install(code, { grants: { kv: true } })
+      expect((await useTool(key, { text: 'bomb' })).read).toMatch(why)
+      expect((await useTool(key, { text: 'go' })).read).toContain('fine')
+      expect((await runCommand(key, 'echo bomb')).read).toContain('its check of this call failed')
+      expect((await runCommand(key, 'echo works')).read).toContain('works')
+    },
+  )
+
   it('logs what it says, with secrets masked', async () => {
     const { key } = await newTenant()
     await call('POST', '/api/secrets', { key, body: { name: 'API_TOKEN', value: 'token-1234567890abcdef' } })

@@ -47,6 +47,14 @@ export type KvRequest =
 
 export type LlmRequest = { readonly prompt: string; readonly system?: string; readonly max_tokens?: number }
 
+/**
+ * How often one call may use a capability. The isolate refuses more by itself: ten thousand messages between isolates at
+ * once would hold up the sessions of all where they share a thread. The host counts again, because code may change its isolate.
+ */
+export const maxUses: Readonly<Record<Capability, number>> = { fetch: 20, kv: 200, llm: 10 }
+
+export const explainUses = (kind: Capability): string => `One call may use ctx.${kind} only ${maxUses[kind]} times.`
+
 /** The capabilities of a running call. After its end all of them fail. Errors are told as values. */
 export type PluginHost = {
   readonly fetch: (url: string, request: PluginRequest) => Promise<Told<PluginResponse>>

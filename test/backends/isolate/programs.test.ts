@@ -170,6 +170,16 @@ describe('tools', () => {
     )
   })
 
+  it('are called so often at most that ten thousand at once hold nobody up', async () => {
+    let made = 0
+    const refuse: Program['call'] = async () => (made++, { error: 'no' })
+    const source = `const all = await Promise.allSettled(Array.from({ length: 10_000 }, () => read_file('a')))
+      all.at(-1).reason.message`
+    const result = await running(source, { call: refuse })
+    expect(result.output).toContain('at most 50 calls')
+    expect(made).toBeLessThanOrEqual(200)
+  })
+
   it('run concurrently', async () => {
     const begun: (() => void)[] = []
     // None is answered before the fourth has begun.

@@ -15,10 +15,18 @@ class ToolError extends Error {
   }
 }
 
+/**
+ * The session refuses calls above a lower number. Each refusal is a message between isolates, and ten thousand of them at
+ * once would hold up the sessions of all where they share a thread.
+ */
+const maxSentCalls = 200
+
 export function createToolFunctions(tools: readonly Callable[], call: CallTool): Readonly<Record<string, unknown>> {
+  let sent = 0
   const functions = Object.fromEntries(
     tools.map(({ name, parameters, signature }) => {
       const invoke = async (...args: readonly unknown[]): Promise<unknown> => {
+        if (++sent > maxSentCalls) throw new ToolError(`${name}: a program makes at most 50 calls`, undefined)
         const answer = await call(name, getInput(args, parameters))
         if ('ok' in answer) return answer.ok
         throw new ToolError(`${name}: ${answer.error}`, answer.result)

@@ -8,15 +8,18 @@ import { createGuard, type ProgramGuard } from '../../isolate/inside/guard.ts'
 import { countSpread, limitBuiltIns, resetMemory } from '../../isolate/inside/limit-built-ins.ts'
 import { formatError, formatValue } from '../../isolate/inside/output.ts'
 import type { ComputeLimits } from '../../isolate/protocol.ts'
-import type {
-  KvRequest,
-  LlmRequest,
-  PluginAnswer,
-  PluginCall,
-  PluginHost,
-  PluginRequest,
-  PluginTarget,
-  Told,
+import {
+  type Capability,
+  explainUses,
+  maxUses,
+  type KvRequest,
+  type LlmRequest,
+  type PluginAnswer,
+  type PluginCall,
+  type PluginHost,
+  type PluginRequest,
+  type PluginTarget,
+  type Told,
 } from '../protocol.ts'
 
 type Exported = { readonly run?: unknown; readonly [field: string]: unknown }
@@ -125,14 +128,17 @@ function findFunction({ tools, hooks }: PluginModule, { kind, name }: PluginTarg
 /** The capabilities of a plugin: what was not granted is not there. */
 function createContext(host: PluginHost, { capabilities }: PluginCall, logs: string[]): object {
   const has = new Set(capabilities)
-  const kv = (request: KvRequest) => open(host.kv(request))
+  const left: Record<Capability, number> = { ...maxUses }
+  const use = <Value>(kind: Capability, ask: () => Promise<Told<Value>>): Promise<Value> =>
+    left[kind]-- > 0 ? open(ask()) : Promise.reject(new Error(explainUses(kind)))
+  const kv = (request: KvRequest) => use('kv', () => host.kv(request))
   return Object.freeze({
     log: (...values: readonly unknown[]) => {
       if (logs.length < maxLogs) logs.push(values.map(formatValue).join(' ').slice(0, maxLogChars))
     },
     ...(has.has('fetch') && {
       fetch: async (url: unknown, init: PluginRequest = {}) =>
-        createResponse(await open(host.fetch(String(url), clean(init)))),
+        createResponse(await use('fetch', () => host.fetch(String(url), clean(init)))),
     }),
     ...(has.has('kv') && {
       kv: Object.freeze({
@@ -145,7 +151,7 @@ function createContext(host: PluginHost, { capabilities }: PluginCall, logs: str
     }),
     ...(has.has('llm') && {
       llm: (request: unknown) =>
-        open(host.llm(typeof request === 'string' ? { prompt: request } : (request as LlmRequest))),
+        use('llm', () => host.llm(typeof request === 'string' ? { prompt: request } : (request as LlmRequest))),
     }),
   })
 }

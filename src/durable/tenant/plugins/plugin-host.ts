@@ -4,13 +4,15 @@ import { type Authority, systemAuthority } from '#agent/core/permission/authorit
 import type { SideModel } from '#agent/core/tool.ts'
 import { isUsedUp } from '#agent/core/usage.ts'
 import type { PluginGrants } from '#agent/plugins/plugin.ts'
-import type {
-  Capability,
-  LlmRequest,
-  PluginHost,
-  PluginRequest,
-  PluginResponse,
-  Told,
+import {
+  type Capability,
+  explainUses,
+  type LlmRequest,
+  maxUses,
+  type PluginHost,
+  type PluginRequest,
+  type PluginResponse,
+  type Told,
 } from '#backends/plugins/protocol.ts'
 import { redactorFor } from '#durable/platform/redaction.ts'
 import type { OpenedSecrets } from '#durable/platform/tenant-secrets.ts'
@@ -28,9 +30,6 @@ export type HostOptions = {
   readonly runInBackground?: (work: Promise<unknown>) => void
 }
 
-const maxRequests = 20
-const maxStoreCalls = 200
-const maxModelCalls = 10
 const requestTimeoutMs = 20_000
 const maxAnswerBytes = 2 * 1024 * 1024
 /** Costs that no price list knows are counted so. */
@@ -46,9 +45,9 @@ export const capabilitiesOf = ({ fetch, kv, llm }: PluginGrants): readonly Capab
 
 export function createPluginHost(options: HostOptions): PluginHost {
   const { env, tenantId, plugin } = options
-  const counts = { fetch: maxRequests, kv: maxStoreCalls, llm: maxModelCalls }
-  const isSpent = (kind: keyof typeof counts) => counts[kind]-- <= 0
-  const spent = (kind: keyof typeof counts) => ({ error: `One call may use ctx.${kind} only so often.` })
+  const left: Record<Capability, number> = { ...maxUses }
+  const isSpent = (kind: Capability) => left[kind]-- <= 0
+  const spent = (kind: Capability) => ({ error: explainUses(kind) })
   return {
     fetch: async (url, request) => (isSpent('fetch') ? spent('fetch') : callHost(String(url), request, options)),
     kv: async (request) =>
