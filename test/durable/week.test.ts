@@ -6,6 +6,7 @@
 import { evictDurableObject, runDurableObjectAlarm, runInDurableObject } from 'cloudflare:test'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { replaceClock } from '#durable/platform/clock.ts'
+import { itInTurn } from '#test/support/long.ts'
 import {
   calls,
   drops,
@@ -131,7 +132,7 @@ describe.sequential('a week', () => {
     keep('guest key', body.key)
   })
 
-  it('Tuesday: the reminder has come once, and the broken job says why it failed', async () => {
+  itInTurn('Tuesday: the reminder has come once, and the broken job says why it failed', async () => {
     await week.passHours(25)
     const reminders = async () => (await week.messagesOf(taken('asking'))).filter(({ source }) => source === 'job')
     await until(async () => (await reminders()).length === 1)
@@ -158,7 +159,7 @@ describe.sequential('a week', () => {
     holds('a secret that stays masked')
   })
 
-  it('Thursday: the preference is recalled, the job has repaired itself, and a key is revoked', async () => {
+  itInTurn('Thursday: the preference is recalled, the job has repaired itself, and a key is revoked', async () => {
     plan('Daily report', says('All is well.'))
     await week.passHours(24)
     await week.ended(taken('report'), 3)
@@ -212,7 +213,7 @@ describe.sequential('a week', () => {
     await until(async () => (await week.statusOf(waiting)) === 'waiting')
   })
 
-  it('Saturday: the bill stays under its cap, and the work goes on the day after', async () => {
+  itInTurn('Saturday: the bill stays under its cap, and the work goes on the day after', async () => {
     await week.passHours(24)
     const id = await week.session()
     const before = week.scripted.requests.length
@@ -244,4 +245,4 @@ describe.sequential('a week', () => {
   })
 })
 
-it('had ten scenarios', () => expect([...held]).toHaveLength(10))
+itInTurn('had ten scenarios', () => expect([...held]).toHaveLength(10))

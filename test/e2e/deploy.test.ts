@@ -4,6 +4,7 @@ import { execFileSync } from 'node:child_process'
 import { existsSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
+import { itInTurn } from '#test/support/long.ts'
 import {
   api,
   createAccount,
@@ -101,30 +102,33 @@ describe('npm run deploy', { timeout: 600_000 }, () => {
       expect(facts()).toMatchObject({ jurisdiction: 'eu' })
     })
 
-    it('asks each question once, and ends with Ctrl+D and Ctrl+C at one, without a change or a lock', async () => {
-      await createAccount()
-      const ends = [
-        [[asksJurisdiction, enter] as const, [asksLocation, endOfInput] as const],
-        [[asksLocation, `Europe${enter}`] as const, [asksLocation, interrupt] as const],
-      ]
-      for (const typed of ends) {
-        const { code, output } = await run(...typed)
-        expect(code, output).toBe(1)
-        expect(output).toMatch(/place failed: The question was not answered\.\s+Nothing was changed/)
-        expect(uploads()).toEqual([])
-        expect(existsSync(join(folder, '.deploy.lock'))).toBe(false)
-      }
-      const answered = await run([asksLocation, `weur${enter}`], [placed, interrupt])
-      expect(answered.output).toMatch(/place +Western Europe/)
-      expect(answered.output).not.toContain('jurisdiction?')
-      expect(facts()).toMatchObject({ jurisdiction: null, location: 'weur' })
-      const again = await run([placed, interrupt])
-      expect(again.output).toMatch(/place +Western Europe/)
-      expect(again.output).not.toContain('?')
-    })
+    itInTurn(
+      'asks each question once, and ends with Ctrl+D and Ctrl+C at one, without a change or a lock',
+      async () => {
+        await createAccount()
+        const ends = [
+          [[asksJurisdiction, enter] as const, [asksLocation, endOfInput] as const],
+          [[asksLocation, `Europe${enter}`] as const, [asksLocation, interrupt] as const],
+        ]
+        for (const typed of ends) {
+          const { code, output } = await run(...typed)
+          expect(code, output).toBe(1)
+          expect(output).toMatch(/place failed: The question was not answered\.\s+Nothing was changed/)
+          expect(uploads()).toEqual([])
+          expect(existsSync(join(folder, '.deploy.lock'))).toBe(false)
+        }
+        const answered = await run([asksLocation, `weur${enter}`], [placed, interrupt])
+        expect(answered.output).toMatch(/place +Western Europe/)
+        expect(answered.output).not.toContain('jurisdiction?')
+        expect(facts()).toMatchObject({ jurisdiction: null, location: 'weur' })
+        const again = await run([placed, interrupt])
+        expect(again.output).toMatch(/place +Western Europe/)
+        expect(again.output).not.toContain('?')
+      },
+    )
   })
 
-  it('says how to sign in without a login', async () => {
+  itInTurn('says how to sign in without a login', async () => {
     await createAccount()
     const { code, output } = await deploy([], { env: { CLOUDFLARE_API_TOKEN: '' } })
     expect(code).toBe(1)

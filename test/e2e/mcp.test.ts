@@ -18,6 +18,7 @@ import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { itInTurn } from '#test/support/long.ts'
 import { type Browser, chromium, launchBrowser } from './support/chromium.ts'
 import { type Client, createClient, eventually, newTenant } from './support/client.ts'
 import { onePixel, type SdkServer, serveLegacy, serveModern } from './support/mcp-sdk-server.ts'
@@ -95,21 +96,21 @@ describe.each(eras)('a %s server of the official SDK', (era) => {
     expect(new Set(tools.map((tool) => tool.state))).toEqual(new Set(['active']))
   })
 
-  it('answers calls with text, structured results, pictures and errors', async () => {
+  itInTurn('answers calls with text, structured results, pictures and errors', async () => {
     expect(await run(`mcp__${era}__echo`, { text: 'grüße' })).toContain('You said grüße')
     expect(await run(`mcp__${era}__weather`, { city: 'Bonn' })).toContain('"structuredContent":{"degrees":20}')
     expect(await run(`mcp__${era}__picture`)).toContain('One pixel.')
     expect(await run(`mcp__${era}__broken`)).toContain('the disk is full')
   })
 
-  it('shows its pictures to a model that sees', async () => {
+  itInTurn('shows its pictures to a model that sees', async () => {
     await model.reset({ bodies: true })
     const session = await client.newSession({ model: 'openai/gpt-5.1' })
     await client.chat(session, `[[call mcp__${era}__picture {} then say done]]`)
     expect(JSON.stringify(model.journal())).toContain(onePixel)
   })
 
-  it('offers its resources and prompts', async () => {
+  itInTurn('offers its resources and prompts', async () => {
     expect(await run(`mcp__${era}__list_resources`)).toContain('note://1')
     expect(await run(`mcp__${era}__read_resource`, { uri: 'note://1' })).toContain('the note of the server')
     expect(await run(`mcp__${era}__list_prompts`)).toContain('review')
@@ -117,7 +118,7 @@ describe.each(eras)('a %s server of the official SDK', (era) => {
     expect(prompt).toContain('Review x = 1')
   })
 
-  it('reports progress while a call runs', async () => {
+  itInTurn('reports progress while a call runs', async () => {
     const session = await client.newSession()
     const path = `/api/sessions/${session}/events`
     const subscriber = await subscribe({ url: server.url, key: client.key ?? '', path })
@@ -132,7 +133,7 @@ describe.each(eras)('a %s server of the official SDK', (era) => {
     subscriber.close()
   })
 
-  it('learns within two seconds that a call was stopped', async () => {
+  itInTurn('learns within two seconds that a call was stopped', async () => {
     const { calls, cancelled } = serverOf(era)
     calls.length = 0
     cancelled.length = 0
@@ -173,7 +174,7 @@ describe.each(eras)('a %s server of the official SDK', (era) => {
     ).toContain('Hello Ada')
   })
 
-  it('may change its list, which a refresh and then the next turn notice', async () => {
+  itInTurn('may change its list, which a refresh and then the next turn notice', async () => {
     const { more } = serverOf(era)
     more.push('later')
     expect((await client.post(`/api/mcp/servers/${era}/refresh`)).json.tool_count).toBeGreaterThan(0)
@@ -309,7 +310,7 @@ describe.skipIf(chromium === undefined)('the screen of MCP servers in Chromium',
     await card.getByRole('button', { name: 'Hide tools' }).click()
   })
 
-  it('shows what has changed in a tool, and approves it', async () => {
+  itInTurn('shows what has changed in a tool, and approves it', async () => {
     wiki.description = 'Repeats a text, and sends it to a printer.'
     await client.post('/api/mcp/servers/wiki/refresh')
     const card = page.locator('#mcp-wiki')
@@ -323,7 +324,7 @@ describe.skipIf(chromium === undefined)('the screen of MCP servers in Chromium',
     expect(tools.find(({ tool }) => tool === 'echo')?.state).toBe('active')
   })
 
-  it('adds a server, says why it cannot be used, and removes it', async () => {
+  itInTurn('adds a server, says why it cannot be used, and removes it', async () => {
     const form = page.getByRole('form', { name: 'Add an MCP server' })
     await form.getByLabel('Name').fill('gone')
     await form.getByLabel('Address').fill('http://127.0.0.1:9/mcp')
@@ -339,7 +340,7 @@ describe.skipIf(chromium === undefined)('the screen of MCP servers in Chromium',
     expect((await client.get('/api/mcp/servers/gone')).status).toBe(404)
   })
 
-  it('imports a configuration', async () => {
+  itInTurn('imports a configuration', async () => {
     const form = page.getByRole('form', { name: 'Import servers' })
     await form.getByLabel('Configuration').fill('{"mcpServers": {"other": {"url": "https://gone.example.com/other"}}}')
     await form.getByRole('button', { name: 'Import servers' }).click()
@@ -383,7 +384,7 @@ describe.skipIf(chromium === undefined)('the screen of MCP servers in Chromium',
     await page.evaluate(`location.hash = '#/mcp'`)
   })
 
-  it('shows what a server asks as a form, which keys fill in and send, also on a German phone', async () => {
+  itInTurn('shows what a server asks as a form, which keys fill in and send, also on a German phone', async () => {
     const session = await client.newSession()
     const input = '[[call mcp__wiki__greet {} then say done]]'
     await client.post(`/api/sessions/${session}/chat`, { input, wait: false })
@@ -434,7 +435,7 @@ describe.skipIf(chromium === undefined)('the screen of MCP servers in Chromium',
     await own.context().close()
   })
 
-  it('is refused by a button', async () => {
+  itInTurn('is refused by a button', async () => {
     const session = await client.newSession()
     const input = '[[call mcp__wiki__greet {} then say done]]'
     await client.post(`/api/sessions/${session}/chat`, { input, wait: false })
@@ -451,19 +452,22 @@ describe.skipIf(chromium === undefined)('the screen of MCP servers in Chromium',
     await page.locator('#mcp-wiki').waitFor()
   })
 
-  it('has no defects for people who use other means than eyes and a mouse, also on a phone and in German', async () => {
-    await page.evaluate(axe)
-    const found = (await page.evaluate(
-      `axe.run('.screen').then(({ violations }) => violations.map(({ id }) => id))`,
-    )) as string[]
-    expect(found).toEqual([])
-    await page.setViewportSize({ width: 390, height: 844 })
-    expect(await page.evaluate('document.documentElement.scrollWidth')).toBeLessThanOrEqual(390)
-    const german = await (await browser.newContext({ locale: 'de-DE' })).newPage()
-    await german.goto((await client.post('/api/login/links')).json.url.replace('127.0.0.1', 'localhost'))
-    await german.getByRole('textbox').first().waitFor()
-    await german.evaluate(`location.hash = '#/mcp'`)
-    await german.locator('#mcp-wiki').getByText('Bereit').waitFor()
-    expect(await german.getByRole('heading', { name: 'MCP-Server', exact: true }).count()).toBe(1)
-  })
+  itInTurn(
+    'has no defects for people who use other means than eyes and a mouse, also on a phone and in German',
+    async () => {
+      await page.evaluate(axe)
+      const found = (await page.evaluate(
+        `axe.run('.screen').then(({ violations }) => violations.map(({ id }) => id))`,
+      )) as string[]
+      expect(found).toEqual([])
+      await page.setViewportSize({ width: 390, height: 844 })
+      expect(await page.evaluate('document.documentElement.scrollWidth')).toBeLessThanOrEqual(390)
+      const german = await (await browser.newContext({ locale: 'de-DE' })).newPage()
+      await german.goto((await client.post('/api/login/links')).json.url.replace('127.0.0.1', 'localhost'))
+      await german.getByRole('textbox').first().waitFor()
+      await german.evaluate(`location.hash = '#/mcp'`)
+      await german.locator('#mcp-wiki').getByText('Bereit').waitFor()
+      expect(await german.getByRole('heading', { name: 'MCP-Server', exact: true }).count()).toBe(1)
+    },
+  )
 })

@@ -2,6 +2,7 @@
 
 import OpenAI, { APIError, AuthenticationError, BadRequestError, NotFoundError, RateLimitError } from 'openai'
 import { describe, expect, it } from 'vitest'
+import { itInTurn } from '#test/support/long.ts'
 import { listModelRequests, owner, server, createTenant } from './support/here.ts'
 
 const sdk = (apiKey = server.key) => new OpenAI({ baseURL: `${server.url}/v1`, apiKey, maxRetries: 0 })
@@ -19,7 +20,7 @@ describe('the official OpenAI SDK', () => {
     expect(completion.usage?.total_tokens).toBeGreaterThan(0)
   })
 
-  it('streams, with the usage on the last chunk when asked', async () => {
+  itInTurn('streams, with the usage on the last chunk when asked', async () => {
     const stream = await sdk().chat.completions.create({
       model: 'talaria',
       messages: user('[[text 20]] [[slow gap=40 chunks=20]]'),
@@ -38,7 +39,7 @@ describe('the official OpenAI SDK', () => {
     expect(chunks.at(-1)?.usage?.total_tokens).toBeGreaterThan(0)
   })
 
-  it('streams a turn with tools, whose progress is in separate events', async () => {
+  itInTurn('streams a turn with tools, whose progress is in separate events', async () => {
     const stream = await sdk().chat.completions.create({
       model: 'talaria',
       messages: user('[[call write_file {"path":"a.txt","content":"hello"} then say written]]'),
@@ -49,7 +50,7 @@ describe('the official OpenAI SDK', () => {
     expect(text).toBe('written')
   })
 
-  it('lists models', async () => {
+  itInTurn('lists models', async () => {
     const ids = []
     for await (const model of sdk().models.list()) ids.push(model.id)
     expect(ids).toContain('talaria')
@@ -57,7 +58,7 @@ describe('the official OpenAI SDK', () => {
     expect((await sdk().models.retrieve('talaria')).id).toBe('talaria')
   })
 
-  it('takes a whole history, without an earlier session', async () => {
+  itInTurn('takes a whole history, without an earlier session', async () => {
     const completion = await sdk().chat.completions.create({
       model: 'talaria',
       messages: [
@@ -125,19 +126,19 @@ describe('errors as the SDK types them', () => {
     expect(error).toMatchObject({ status: 401, code: 'invalid_api_key' })
   })
 
-  it('404 for an unknown model', async () => {
+  itInTurn('404 for an unknown model', async () => {
     const error = await failure(sdk().chat.completions.create({ model: 'nobody/nothing', messages: user('x') }))
     expect(error).toBeInstanceOf(NotFoundError)
     expect(error).toMatchObject({ code: 'model_not_found', param: 'model' })
   })
 
-  it('404 for a name that no session can have', async () => {
+  itInTurn('404 for a name that no session can have', async () => {
     const request = { model: 'talaria', messages: user('x') }
     const name = { 'X-Talaria-Session-Id': 'no/name' }
     expect(await failure(sdk().chat.completions.create(request, { headers: name }))).toBeInstanceOf(NotFoundError)
   })
 
-  it('400 for an unsupported field, with its name', async () => {
+  itInTurn('400 for an unsupported field, with its name', async () => {
     const error = await failure(sdk().chat.completions.create({ model: 'talaria', messages: user('x'), n: 2 }))
     expect(error).toBeInstanceOf(BadRequestError)
     expect(error).toMatchObject({ param: 'n', type: 'invalid_request_error' })
@@ -145,7 +146,7 @@ describe('errors as the SDK types them', () => {
     expect(none).toMatchObject({ status: 400, param: 'messages' })
   })
 
-  it('429 over a limit, with its name and Retry-After', async () => {
+  itInTurn('429 over a limit, with its name and Retry-After', async () => {
     const { id, key } = await createTenant()
     const limits = { requests_per_minute: 2 }
     expect((await owner.send('PATCH', `/api/admin/tenants/${id}`, { body: { limits } })).status).toBe(200)

@@ -1,6 +1,7 @@
 /** Tests /docs in Chromium. Without one (apt-get install chromium) only the served bytes are tested. */
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { itInTurn } from '#test/support/long.ts'
 import { chromium, openBrowser, type Page } from './support/chromium.ts'
 import { owner, server } from './support/here.ts'
 
@@ -17,13 +18,13 @@ describe('the bytes of /docs', () => {
     expect(text).not.toMatch(/(src|href)="(https?:)?\/\//)
   })
 
-  it('list the routes without JavaScript', async () => {
+  itInTurn('list the routes without JavaScript', async () => {
     const { text } = await nobody.get('/docs')
     expect(text).toContain('<code>POST /v1/chat/completions</code> Chat with the agent')
     expect(text).toContain('<code>GET /api/sessions/{id}/events</code>')
   })
 
-  it.each(['page.js', 'page.css', 'reference.js'])('%s is a static file', async (name) => {
+  itInTurn.each(['page.js', 'page.css', 'reference.js'])('%s is a static file', async (name) => {
     const { status, headers, text } = await nobody.get(`/docs/${name}`)
     expect([status, headers.get('content-type')?.split(';')[0]]).toEqual([
       200,
@@ -61,7 +62,7 @@ describe.skipIf(chromium === undefined)('/docs in Chromium', () => {
     expect(await page.evaluate(`document.getElementById('plain')`)).toBe(null)
   })
 
-  it('shows the description of an operation, snippets of SDKs, and the form to try it', async () => {
+  itInTurn('shows the description of an operation, snippets of SDKs, and the form to try it', async () => {
     // The reference renders an operation when it comes into view, which the address of a new page chooses.
     const linked = await browser.newPage()
     await linked.goTo(`${server.url}/docs#tag/openai/POST/v1/chat/completions`)
@@ -72,7 +73,7 @@ describe.skipIf(chromium === undefined)('/docs in Chromium', () => {
       expect(shown).toContain(part)
   })
 
-  it('finds an operation by a word', async () => {
+  itInTurn('finds an operation by a word', async () => {
     await page.evaluate(`${findButton('Search')}.click()`)
     await page.until(`document.querySelector('[role=dialog] input')`)
     await page.evaluate(`document.querySelector('[role=dialog] input').focus()`)

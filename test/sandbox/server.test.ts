@@ -1,7 +1,7 @@
 /** Tests the reference server with real processes. */
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { isLong } from '../support/long.ts'
+import { isLong, itInTurn } from '../support/long.ts'
 import { hasBubblewrap } from './bubblewrap.mjs'
 import { call, documented, newWorkspace, onDisk, type SandboxServer, startSandbox } from './server.mjs'
 
@@ -68,7 +68,7 @@ describe.skipIf(!hasBubblewrap)('the sandbox server with bubblewrap (needs bubbl
     }
   })
 
-  it('reports its isolation', async () => {
+  itInTurn('reports its isolation', async () => {
     expect(await ask(server, '/v1/health')).toMatchObject({ protocol: 1, isolation: 'bubblewrap', network: false })
   })
 
@@ -98,7 +98,7 @@ describe.skipIf(!hasBubblewrap)('the sandbox server with bubblewrap (needs bubbl
     expect(out.replace(/wrote \/(etc)?\n/g, '')).toBe('here\n')
   })
 
-  it('supports opening /dev/stdout', async () => {
+  itInTurn('supports opening /dev/stdout', async () => {
     const { out, events } = await run(server, newWorkspace(), { command: 'echo a > /dev/stdout; echo b > /dev/stderr' })
     expect(out).toBe('a\n')
     expect(events).toContainEqual({ t: 'err', d: 'b\n' })
@@ -129,7 +129,7 @@ describe.skipIf(!hasBubblewrap)('the sandbox server with bubblewrap (needs bubbl
     expect(onDisk(server, ws).text('late')).toBeUndefined()
   })
 
-  it.each([
+  itInTurn.each([
     ['a fork bomb', ':(){ :|:& };:; sleep 20', 1_000],
     ['a memory bomb', 'x=$(head -c 2000000000 /dev/zero | tr "\\0" x); echo ${#x}', 3_000],
     ['output without end', 'yes', 1_000],
@@ -150,7 +150,7 @@ describe.skipIf(!hasBubblewrap)('the sandbox server with bubblewrap (needs bubbl
     expect(waits.toSorted((a, b) => a - b)[1]).toBeLessThan(1_000)
   })
 
-  it('keeps head and tail of 20 MB and reports the missing bytes', async () => {
+  itInTurn('keeps head and tail of 20 MB and reports the missing bytes', async () => {
     const { events, out, exit } = await run(server, newWorkspace(), {
       command: 'echo head; yes 0123456789 | head -c 20000000; echo; echo tail',
       maxOutput: 10_000,
@@ -163,13 +163,13 @@ describe.skipIf(!hasBubblewrap)('the sandbox server with bubblewrap (needs bubbl
     expect(exit).toMatchObject({ code: 0, truncated: true })
   })
 
-  it('replaces invalid bytes of output', async () => {
+  itInTurn('replaces invalid bytes of output', async () => {
     const { out, exit } = await run(server, newWorkspace(), { command: "printf 'a\\xff\\x00\\xc3\\xbcb'" })
     expect(out).toBe('a\uFFFD\0üb')
     expect(exit).toMatchObject({ code: 0 })
   })
 
-  it('limits concurrent commands of a workspace', async () => {
+  itInTurn('limits concurrent commands of a workspace', async () => {
     const ws = newWorkspace()
     // None of them ends before one was refused.
     const command = 'while [ ! -e go ]; do sleep 0.05; done'
@@ -180,7 +180,7 @@ describe.skipIf(!hasBubblewrap)('the sandbox server with bubblewrap (needs bubbl
     expect(all.filter(({ exit }) => exit?.['code'] === 0).length).toBeGreaterThan(0)
   })
 
-  it.each([
+  itInTurn.each([
     [{ command: 'x\0y' }, 'command'],
     [{ command: 'x', timeoutMs: 0 }, 'timeoutMs'],
     [{ command: 'x', env: { 'A B': '1' } }, 'A B'],
@@ -190,17 +190,17 @@ describe.skipIf(!hasBubblewrap)('the sandbox server with bubblewrap (needs bubbl
     expect(answer).toMatchObject({ status: 400, error: { message: expect.stringContaining(named) } })
   })
 
-  it('reports a missing directory', async () => {
+  itInTurn('reports a missing directory', async () => {
     const { events } = await run(server, newWorkspace(), { command: 'x', cwd: '/workspace/no' })
     expect(events).toContainEqual(expect.objectContaining({ t: 'error', code: 'invalid' }))
   })
 
-  it('rejects workspace names that are paths', async () => {
+  itInTurn('rejects workspace names that are paths', async () => {
     for (const name of ['..', '%2e%2e%2fother', 'short', 'UPPERCASE', 'a/b'])
       expect((await call(server.url, `/v1/w/${name}/tree`)).status).toBeGreaterThanOrEqual(400)
   })
 
-  it('stops a command that fills the disk', async () => {
+  itInTurn('stops a command that fills the disk', async () => {
     const small = await startSandbox({ env: smallDisk })
     try {
       const ws = newWorkspace()
@@ -290,7 +290,7 @@ describe.skipIf(!hasBubblewrap)('files of a sandbox (needs bubblewrap)', () => {
     expect(onDisk(server, ws).text('d/f')).toBe('in\n')
   })
 
-  it('that are pipes do not block', async () => {
+  itInTurn('that are pipes do not block', async () => {
     const ws = newWorkspace()
     onDisk(server, ws).pipe('pipe')
     expect((await call(server.url, path(ws, 'files', 'pipe'))).status).toBe(400)
@@ -299,14 +299,14 @@ describe.skipIf(!hasBubblewrap)('files of a sandbox (needs bubblewrap)', () => {
     })
   })
 
-  it('keep their permissions when written again', async () => {
+  itInTurn('keep their permissions when written again', async () => {
     const ws = newWorkspace()
     await run(server, ws, { command: 'echo "echo one" > s.sh; chmod 755 s.sh' })
     await ask(server, path(ws, 'files', 's.sh'), { method: 'PUT', body: 'echo two' })
     expect((await run(server, ws, { command: './s.sh' })).out).toBe('two\n')
   })
 
-  it('keep no permissions, and all of their names, when written again', async () => {
+  itInTurn('keep no permissions, and all of their names, when written again', async () => {
     const ws = newWorkspace()
     await run(server, ws, { command: 'echo one > none; chmod 000 none; echo one > a; ln a b; chmod 2750 a' })
     for (const name of ['none', 'a'])
@@ -317,21 +317,25 @@ describe.skipIf(!hasBubblewrap)('files of a sandbox (needs bubblewrap)', () => {
     expect(shown.out).toBe('0\n2750\ntwo\ntwo\ntwo\n3\n')
   })
 
-  it('that become shorter while they are read break the connection', async () => {
-    const ws = newWorkspace()
-    const bytes = 40_000_000
-    await run(server, ws, { command: `head -c ${bytes} /dev/zero > big` })
-    const response = await call(server.url, path(ws, 'files', 'big'))
-    const reader = response.body!.getReader()
-    await reader.read()
-    await run(server, ws, { command: 'truncate -s 10 big' })
-    const rest = async () => {
-      for (;;) if ((await reader.read()).done) return
-    }
-    await expect(rest()).rejects.toBeInstanceOf(Error)
-  }, 15_000)
+  itInTurn(
+    'that become shorter while they are read break the connection',
+    async () => {
+      const ws = newWorkspace()
+      const bytes = 40_000_000
+      await run(server, ws, { command: `head -c ${bytes} /dev/zero > big` })
+      const response = await call(server.url, path(ws, 'files', 'big'))
+      const reader = response.body!.getReader()
+      await reader.read()
+      await run(server, ws, { command: 'truncate -s 10 big' })
+      const rest = async () => {
+        for (;;) if ((await reader.read()).done) return
+      }
+      await expect(rest()).rejects.toBeInstanceOf(Error)
+    },
+    15_000,
+  )
 
-  it('remain accessible during a search that never ends', async () => {
+  itInTurn('remain accessible during a search that never ends', async () => {
     const ws = newWorkspace()
     await ask(server, path(ws, 'files', 'a'), { method: 'PUT', body: 'a'.repeat(40) })
     const endless = ask(server, `/v1/w/${ws}/search`, post({ pattern: '(a+)+$b', target: 'content' }))
@@ -339,7 +343,7 @@ describe.skipIf(!hasBubblewrap)('files of a sandbox (needs bubblewrap)', () => {
     expect(await endless).toMatchObject({ status: 400, error: { message: expect.stringContaining('too long') } })
   })
 
-  it('without permissions are in an archive, and are replaced by one', async () => {
+  itInTurn('without permissions are in an archive, and are replaced by one', async () => {
     const [ws, other] = [newWorkspace(), newWorkspace()]
     const locked = 'mkdir d; echo in > d/in; echo one > one; chmod 000 d one'
     await run(server, ws, { command: locked })
@@ -353,31 +357,34 @@ describe.skipIf(!hasBubblewrap)('files of a sandbox (needs bubblewrap)', () => {
     expect((await run(server, ws, { command: 'cat one; chmod 600 one; cat one' })).out).toBe('one\n')
   })
 
-  it('that a command has locked are listed, measured and removed by a server that may not read them', async () => {
-    const locked = await startSandbox({ isUser: true, env: { SANDBOX_DISK_BYTES: String(4 * 1024 * 1024) } })
-    try {
-      const ws = newWorkspace()
-      const lock = 'mkdir -p d/e; echo in > d/e/in; head -c 3000000 /dev/zero > d/big; chmod 500 d/e; chmod 0 d'
-      await run(locked, ws, { command: lock })
-      const { entries, truncated } = (await ask(locked, path(ws, 'tree', ''))) as unknown as Tree
-      expect([entries.map((entry) => entry.path).toSorted(), truncated]).toEqual([
-        ['d', 'd/big', 'd/e', 'd/e/in'].map((name) => `/workspace/${name}`),
-        false,
-      ])
-      expect(Number((await ask(locked, `/v1/w/${ws}`))['bytes'])).toBeGreaterThan(3_000_000)
-      await run(locked, ws, { command: 'mkdir -p a/b; touch a/b/c; chmod 0 a/b' })
-      expect(await ask(locked, path(ws, 'files', 'a'), { method: 'DELETE' })).toMatchObject({ removed: true })
-      expect((await ask(locked, `/v1/w/${ws}/clear`, post({}))).status).toBe(200)
-      expect((await run(locked, ws, { command: 'ls -A' })).out).toBe('')
-      await run(locked, ws, { command: lock })
-      expect((await ask(locked, `/v1/w/${ws}`, { method: 'DELETE' })).status).toBe(200)
-      expect(await ask(locked, `/v1/w/${ws}`)).toMatchObject({ exists: false })
-    } finally {
-      await locked.stop()
-    }
-  })
+  itInTurn(
+    'that a command has locked are listed, measured and removed by a server that may not read them',
+    async () => {
+      const locked = await startSandbox({ isUser: true, env: { SANDBOX_DISK_BYTES: String(4 * 1024 * 1024) } })
+      try {
+        const ws = newWorkspace()
+        const lock = 'mkdir -p d/e; echo in > d/e/in; head -c 3000000 /dev/zero > d/big; chmod 500 d/e; chmod 0 d'
+        await run(locked, ws, { command: lock })
+        const { entries, truncated } = (await ask(locked, path(ws, 'tree', ''))) as unknown as Tree
+        expect([entries.map((entry) => entry.path).toSorted(), truncated]).toEqual([
+          ['d', 'd/big', 'd/e', 'd/e/in'].map((name) => `/workspace/${name}`),
+          false,
+        ])
+        expect(Number((await ask(locked, `/v1/w/${ws}`))['bytes'])).toBeGreaterThan(3_000_000)
+        await run(locked, ws, { command: 'mkdir -p a/b; touch a/b/c; chmod 0 a/b' })
+        expect(await ask(locked, path(ws, 'files', 'a'), { method: 'DELETE' })).toMatchObject({ removed: true })
+        expect((await ask(locked, `/v1/w/${ws}/clear`, post({}))).status).toBe(200)
+        expect((await run(locked, ws, { command: 'ls -A' })).out).toBe('')
+        await run(locked, ws, { command: lock })
+        expect((await ask(locked, `/v1/w/${ws}`, { method: 'DELETE' })).status).toBe(200)
+        expect(await ask(locked, `/v1/w/${ws}`)).toMatchObject({ exists: false })
+      } finally {
+        await locked.stop()
+      }
+    },
+  )
 
-  it('are listed without the contents of named folders, and when their names are not text', async () => {
+  itInTurn('are listed without the contents of named folders, and when their names are not text', async () => {
     const ws = newWorkspace()
     await run(server, ws, { command: `mkdir -p node_modules/a src; touch node_modules/a/b src/c $'n\\xff'` })
     const listed = (await ask(server, `${path(ws, 'tree', '')}&shallow=node_modules`)) as unknown as Tree
@@ -386,7 +393,7 @@ describe.skipIf(!hasBubblewrap)('files of a sandbox (needs bubblewrap)', () => {
     expect((await ask(server, `${path(ws, 'tree', '')}&shallow=../x`)).status).toBe(400)
   })
 
-  it('with more than one name are each a file in an archive', async () => {
+  itInTurn('with more than one name are each a file in an archive', async () => {
     const [ws, other] = [newWorkspace(), newWorkspace()]
     await run(server, ws, { command: 'echo one > a; ln a b' })
     const archive = await (await call(server.url, path(ws, 'tar', '/workspace'))).arrayBuffer()
@@ -394,7 +401,7 @@ describe.skipIf(!hasBubblewrap)('files of a sandbox (needs bubblewrap)', () => {
     expect((await run(server, other, { command: 'rm a; stat -c %h b; cat b' })).out).toBe('1\none\n')
   })
 
-  it('stay within reach after a command has locked the workspace', async () => {
+  itInTurn('stay within reach after a command has locked the workspace', async () => {
     const ws = newWorkspace()
     await run(server, ws, { command: 'echo kept > a; chmod 751 /tmp; chmod 0 /workspace' })
     expect((await run(server, ws, { command: 'cat a; stat -c %a /workspace /tmp' })).out).toBe('kept\n700\n751\n')
@@ -437,7 +444,7 @@ describe.skipIf(!hasBubblewrap)('jobs of a sandbox (needs bubblewrap)', () => {
     expect(await ask(server, `/v1/w/${ws}/jobs`)).toMatchObject({ jobs: [{ id: 'a' }] })
   })
 
-  it('read their input up to its end', async () => {
+  itInTurn('read their input up to its end', async () => {
     const ws = newWorkspace()
     await ask(server, at(ws, 'cat'), put({ command: 'cat; echo over' }))
     await ask(server, `${at(ws, 'cat')}/input`, post({ text: 'one\n' }))
@@ -463,7 +470,7 @@ describe.skipIf(!hasBubblewrap)('jobs of a sandbox (needs bubblewrap)', () => {
     expect(readBeats()).toEqual(last)
   })
 
-  it('are killed in the moment in which they start', async () => {
+  itInTurn('are killed in the moment in which they start', async () => {
     const killNext = async (id: string) => {
       const ws = newWorkspace()
       await ask(server, at(ws, id), put({ command: 'sleep 60' }))
@@ -476,7 +483,7 @@ describe.skipIf(!hasBubblewrap)('jobs of a sandbox (needs bubblewrap)', () => {
     await Promise.all(rounds)
   })
 
-  it('are found by the next server, running or ended', async () => {
+  itInTurn('are found by the next server, running or ended', async () => {
     const first = await startSandbox()
     const ws = newWorkspace()
     await ask(first, at(ws, 'runs'), put({ command: 'echo one; read line; echo $line' }))
@@ -495,7 +502,7 @@ describe.skipIf(!hasBubblewrap)('jobs of a sandbox (needs bubblewrap)', () => {
     }
   })
 
-  it('that fill the disk are killed, also those of an earlier server, and no others', async () => {
+  itInTurn('that fill the disk are killed, also those of an earlier server, and no others', async () => {
     const first = await startSandbox()
     const [ws, other] = [newWorkspace(), newWorkspace()]
     const fills = 'head -c 20000000 /dev/zero > big; read line'
@@ -514,7 +521,7 @@ describe.skipIf(!hasBubblewrap)('jobs of a sandbox (needs bubblewrap)', () => {
     }
   })
 
-  it('are lost when their host has restarted', async () => {
+  itInTurn('are lost when their host has restarted', async () => {
     const ws = newWorkspace()
     await ask(server, at(ws, 'gone'), put({ command: 'sleep 60' }))
     onDisk(server, ws).write('../jobs/gone/boot', 'another machine')
@@ -522,7 +529,7 @@ describe.skipIf(!hasBubblewrap)('jobs of a sandbox (needs bubblewrap)', () => {
     expect(await ask(server, at(ws, 'never'))).toMatchObject({ status: 404 })
   })
 
-  it('are limited in number and output: for a workspace, each tenant and the whole server', async () => {
+  itInTurn('are limited in number and output: for a workspace, each tenant and the whole server', async () => {
     const limits = { SANDBOX_JOBS: '1', SANDBOX_TENANT_JOBS: '2', SANDBOX_ALL_JOBS: '3' }
     const small = await startSandbox({ env: { ...limits, SANDBOX_JOB_OUTPUT_BYTES: '1000' } })
     try {

@@ -1,6 +1,7 @@
 /** Tests the API of checkpoints and rollback. */
 
 import { beforeAll, describe, expect, it } from 'vitest'
+import { itInTurn } from '#test/support/long.ts'
 import { calls, Gate, model, says } from '../support/scripted-model.ts'
 import { countRows, evict, inObject, kill } from '../durable/support/object.ts'
 import { call, applyMigrations, newSession, type ErrorBody, request } from './client.ts'
@@ -52,7 +53,7 @@ describe('checkpoints', () => {
     expect(data.every(({ at }) => Math.abs(Date.parse(at) - Date.now()) < 600_000)).toBe(true)
   })
 
-  it('write no row for a turn that changes nothing', async () => {
+  itInTurn('write no row for a turn that changes nothing', async () => {
     const id = await session(shell('ls'))
     const tables = await inObject(id, (_object, { storage }) =>
       storage.sql
@@ -64,7 +65,7 @@ describe('checkpoints', () => {
     expect([await countRows(changing, 'checkpoint'), await countRows(changing, 'kept')]).toEqual([1, 1])
   })
 
-  it('show the changes since, with binary files by name', async () => {
+  itInTurn('show the changes since, with binary files by name', async () => {
     const id = await session(write('a.txt', 'one\n'), shell("echo two > a.txt; echo new > n.txt; printf 'a\\0b' > bin"))
     const diff = async (n: number) => (await call(`GET`, `/api/sessions/${id}/checkpoints/${n}/diff`)).body
     expect(await diff(1)).toEqual({
@@ -103,7 +104,7 @@ describe('rollback', () => {
     expect((await list(id)).map(({ n, files }) => [n, files])).toEqual([[1, ['a']]])
   })
 
-  it('restores the nth checkpoint', async () => {
+  itInTurn('restores the nth checkpoint', async () => {
     const id = await session(write('a', '1'), write('a', '2'), write('b', '3'))
     expect((await rollback(id, { n: 3 })).body).toMatchObject({ restored: ['a', 'b'], undone: 3 })
     expect([await file(id, 'a'), await file(id, 'b')]).toEqual([404, 404])
@@ -111,7 +112,7 @@ describe('rollback', () => {
     expect((await rollback(id)).body.error).toMatchObject({ code: 'not_found', param: 'n' })
   })
 
-  it('keeps files that a person changed since, except with all', async () => {
+  itInTurn('keeps files that a person changed since, except with all', async () => {
     const id = await session(shell('echo agent > a; echo agent > b'))
     await put(id, 'a', 'person')
     expect((await rollback(id)).body).toMatchObject({ restored: ['b'], kept: ['a'] })
@@ -123,7 +124,7 @@ describe('rollback', () => {
     expect([await file(other, 'a'), await file(other, 'c')]).toEqual([404, 404])
   })
 
-  it('of one file keeps the other files and the conversation', async () => {
+  itInTurn('of one file keeps the other files and the conversation', async () => {
     const id = await session(write('a', '1'), shell('echo 2 > a; echo 2 > b'))
     const before = await listLines(id)
     expect((await rollback(id, { path: 'a' })).body).toMatchObject({ restored: ['a'], undone: 0, messages: [] })
@@ -132,7 +133,7 @@ describe('rollback', () => {
     expect(await list(id)).toHaveLength(2)
   })
 
-  it('is refused while a turn runs', async () => {
+  itInTurn('is refused while a turn runs', async () => {
     const gate = new Gate()
     const scripted = model([write('a', '1'), says('done'), says('x', gate, 'y')])
     const { id } = await newSession({ model: scripted.id })
@@ -168,7 +169,7 @@ describe('rollback', () => {
     ]).toContainEqual(found)
   })
 
-  it('allows new turns afterwards', async () => {
+  itInTurn('allows new turns afterwards', async () => {
     const id = await session(write('a', '1'), write('a', '2'))
     await rollback(id)
     const { output } = await send(id, 'and now')
@@ -176,7 +177,7 @@ describe('rollback', () => {
     expect((await listLines(id)).at(-2)).toBe('user: and now')
   })
 
-  it.each([
+  itInTurn.each([
     [{ n: 0 }, 'n'],
     [{ n: 'x' }, 'n'],
     [{ path: '' }, 'path'],

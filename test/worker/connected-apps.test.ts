@@ -3,6 +3,7 @@
 import { SELF } from 'cloudflare:test'
 import { afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
 import { clock, replaceClock } from '#durable/platform/clock.ts'
+import { itInTurn } from '#test/support/long.ts'
 import { clearKeyCache } from '#worker/auth.ts'
 import { clearAppCache } from '#worker/routes/oauth/app-token.ts'
 import { createSkippingClock } from '../support/clock.ts'
@@ -162,7 +163,7 @@ describe('an app', () => {
     })
   })
 
-  it('lasts no longer than its key', async () => {
+  itInTurn('lasts no longer than its key', async () => {
     const { id } = await newTenant()
     const key = await newKey(id, ['chat', 'read'], { expires_at: new Date(clock.now() + 600_000).toISOString() })
     const { tokens } = await connectApp(key)
@@ -200,7 +201,7 @@ describe('a code', () => {
     expect((await redeem(thief.client_id, code)).body.error).toBe('invalid_grant')
   })
 
-  it('works once: a second use ends what the first has given, and of many at once one wins', async () => {
+  itInTurn('works once: a second use ends what the first has given, and of many at once one wins', async () => {
     const { key } = await newTenant()
     const first = await newCode(key)
     const { body: tokens } = await redeem(first.clientId, first.code)
@@ -213,7 +214,7 @@ describe('a code', () => {
     expect(all.filter(({ status }) => status === 200)).toHaveLength(1)
   })
 
-  it('is valid for a minute', async () => {
+  itInTurn('is valid for a minute', async () => {
     const { key } = await newTenant()
     const { clientId, code } = await newCode(key)
     const time = createSkippingClock()
@@ -226,7 +227,7 @@ describe('a code', () => {
     }
   })
 
-  it('of a tenant that does not exist makes no object', async () => {
+  itInTurn('of a tenant that does not exist makes no object', async () => {
     const { body: client } = await registerApp()
     expect((await redeem(client.client_id, `never-made.${'a'.repeat(43)}`)).body.error).toBe('invalid_grant')
   })
@@ -245,7 +246,7 @@ describe('a refresh token', () => {
     expect(await listApps(key)).toEqual([])
   })
 
-  it('serves its own client alone, and is no access token', async () => {
+  itInTurn('serves its own client alone, and is no access token', async () => {
     const { key } = await newTenant()
     const { clientId, tokens } = await connectApp(key)
     const { body: thief } = await registerApp({ client_name: 'Thief' })
@@ -255,7 +256,7 @@ describe('a refresh token', () => {
     expect((await refresh(clientId, tokens.refresh_token)).status).toBe(200)
   })
 
-  it('lasts while it is used, and the access token an hour', async () => {
+  itInTurn('lasts while it is used, and the access token an hour', async () => {
     const { key } = await newTenant()
     const { clientId, tokens } = await connectApp(key)
     const time = createSkippingClock()
@@ -272,7 +273,7 @@ describe('a refresh token', () => {
     }
   })
 
-  it('is revoked by its app, and by nobody else', async () => {
+  itInTurn('is revoked by its app, and by nobody else', async () => {
     const { key } = await newTenant()
     const { clientId, tokens } = await connectApp(key)
     const { body: thief } = await registerApp({ client_name: 'Thief' })
@@ -301,7 +302,7 @@ describe('the consent page', () => {
     expect((await openConsent(key, { ...fields, ui_locales: 'de' })).html).toContain('<html lang="de">')
   })
 
-  it('lets a person sign in, and then decide', async () => {
+  itInTurn('lets a person sign in, and then decide', async () => {
     const { key } = await newTenant()
     const { body: client } = await registerApp()
     const fields = await authorization(client.client_id)
@@ -324,7 +325,7 @@ describe('the consent page', () => {
     expect((await openConsent(null, fields, ours)).html).toContain('Sign in to connect an app')
   })
 
-  it('cannot be answered by another page, for another person, or without a right', async () => {
+  itInTurn('cannot be answered by another page, for another person, or without a right', async () => {
     const { id, key } = await newTenant()
     const { body: client } = await registerApp()
     const fields = await authorization(client.client_id)
@@ -413,20 +414,23 @@ describe('a client', () => {
     return asked
   }
 
-  it('with a metadata document is read when a person has signed in, and may use any port of the computer', async () => {
-    const asked = serveDocument(document)
-    const { key } = await newTenant()
-    const local = 'http://localhost:53123/callback'
-    const fields = await authorization(address, { redirect_uri: local })
-    expect((await openConsent(null, fields)).html).toContain('client.example.com wants to use your agent')
-    expect(asked).toEqual([])
-    const { html, holder } = await openConsent(key, fields)
-    expect(html).toContain('Let Claude use Talaria?')
-    const { query } = await answerConsent(key, fields, { holder })
-    const { body: tokens } = await redeem(address, query?.get('code') ?? '', { redirect_uri: local })
-    expect((await useMcp(tokens.access_token)).status).toBe(200)
-    expect(await listApps(key)).toMatchObject([{ name: 'Claude', host: 'localhost' }])
-  })
+  itInTurn(
+    'with a metadata document is read when a person has signed in, and may use any port of the computer',
+    async () => {
+      const asked = serveDocument(document)
+      const { key } = await newTenant()
+      const local = 'http://localhost:53123/callback'
+      const fields = await authorization(address, { redirect_uri: local })
+      expect((await openConsent(null, fields)).html).toContain('client.example.com wants to use your agent')
+      expect(asked).toEqual([])
+      const { html, holder } = await openConsent(key, fields)
+      expect(html).toContain('Let Claude use Talaria?')
+      const { query } = await answerConsent(key, fields, { holder })
+      const { body: tokens } = await redeem(address, query?.get('code') ?? '', { redirect_uri: local })
+      expect((await useMcp(tokens.access_token)).status).toBe(200)
+      expect(await listApps(key)).toMatchObject([{ name: 'Claude', host: 'localhost' }])
+    },
+  )
 
   it.each<[string, object, number, string]>([
     ['another id', { ...document, client_id: `${address}?` }, 200, 'not that of this address'],
@@ -458,7 +462,7 @@ describe('the walls', () => {
     expect(await listApps(alice.key)).toHaveLength(1)
   })
 
-  it('refuse tokens of a suspended tenant, and forms that are none', async () => {
+  itInTurn('refuse tokens of a suspended tenant, and forms that are none', async () => {
     const { id, key } = await newTenant()
     const { clientId, tokens } = await connectApp(key)
     await call('PATCH', `/api/admin/tenants/${id}`, { body: { status: 'suspended' } })

@@ -4,6 +4,7 @@
  */
 
 import { beforeAll, describe, expect, it } from 'vitest'
+import { itInTurn } from '#test/support/long.ts'
 import { fireAlarm, turnOf } from '../durable/support/object.ts'
 import { calls, Gate, model, type Reply, says, type Script, until } from '../support/scripted-model.ts'
 import { applyMigrations, call, newKey, newSession, newTenant, request } from './client.ts'
@@ -79,7 +80,7 @@ describe('a goal', () => {
     expect([tenant, await hasFile(id, key, 'gate.txt')]).toEqual([tenant, false])
   })
 
-  it('checks the gates of its owner as before', async () => {
+  itInTurn('checks the gates of its owner as before', async () => {
     const { key } = await setUp()
     const { id } = await session(key, () => says('I work on it.'), judged())
     await call('PUT', `/api/sessions/${id}/goal`, { key, body: { text: 'Ship it', gates: ['touch gate.txt'] } })
@@ -115,7 +116,7 @@ describe('a turn', () => {
     expect(await hasFile(id, keys.key, 'made.txt')).toBe(who === 'key')
   })
 
-  it('acts on the reason of a denial with the rights of who denies', async () => {
+  itInTurn('acts on the reason of a denial with the rights of who denies', async () => {
     const { key, tenant } = await setUp()
     const denier = await newKey(tenant, all, { role: 'reader' }).then(() => newKey(tenant, ['read', 'approve']))
     const settings = { approvals: { mode: 'manual' } }
@@ -151,7 +152,7 @@ describe('a turn', () => {
     expect(await hasFile(id, key, 'made.txt')).toBe(false)
   })
 
-  it('reads the output of a process with the rights of who started it', async () => {
+  itInTurn('reads the output of a process with the rights of who started it', async () => {
     const { key, runner } = await setUp()
     const start = { command: 'while [ ! -e go ]; do sleep 0.02; done; echo write b.txt', background: true }
     const { id, scripted } = await session(key, [
@@ -174,7 +175,7 @@ describe('a turn', () => {
     expect(await hasFile(id, key, 'b.txt')).toBe(false)
   })
 
-  it('reads the result of a subagent with the rights of everybody who wrote to the subagent', async () => {
+  itInTurn('reads the result of a subagent with the rights of everybody who wrote to the subagent', async () => {
     const { key, reader } = await setUp()
     const gate = new Gate()
     const touching = calls(touch('made.txt'))
@@ -229,7 +230,7 @@ describe('a conversation', () => {
     expect(await lastRisk(fork.body.id)).toBe('read')
   })
 
-  it('keeps the profile of its owner when an equal key has spoken', async () => {
+  itInTurn('keeps the profile of its owner when an equal key has spoken', async () => {
     const { key, tenant } = await setUp()
     const { id } = await session(key, () => says('Yes.'))
     await chat(id, await newKey(tenant, all), 'hello')

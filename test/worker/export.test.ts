@@ -1,6 +1,7 @@
 /** Tests the API of export and import. */
 
 import { beforeAll, describe, expect, it } from 'vitest'
+import { itInTurn } from '#test/support/long.ts'
 import { calls, model, says, thinks } from '../support/scripted-model.ts'
 import { kill, objectOf } from '../durable/support/object.ts'
 import {
@@ -68,7 +69,7 @@ describe('an export', () => {
     expect(text.includes(image)).toBe(['json', 'jsonl', 'html'].includes(format))
   })
 
-  it('of a session without messages is one', async () => {
+  itInTurn('of a session without messages is one', async () => {
     const { id } = await newSession({ title: 'empty' })
     const { text } = await exported(id, 'json')
     expect(JSON.parse(text)).toMatchObject({ format: 'talaria.session', session: { id, title: 'empty' }, messages: [] })
@@ -82,7 +83,7 @@ describe('an export', () => {
     expect(await listLines(body.id)).toEqual(['user: hi'])
   })
 
-  it.each(['json', 'jsonl'])(
+  itInTurn.each(['json', 'jsonl'])(
     'as %s has the files of the workspace on request, and an import restores them',
     async (format) => {
       const { id } = await newSession()
@@ -100,13 +101,13 @@ describe('an export', () => {
     },
   )
 
-  it('with files in a format that cannot hold them is refused by name', async () => {
+  itInTurn('with files in a format that cannot hold them is refused by name', async () => {
     const { id } = await newSession()
     const { status, body } = await call<ErrorBody>('GET', `/api/sessions/${id}/export?format=md&files=1`)
     expect([status, body.error.param]).toEqual([400, 'files'])
   })
 
-  it('for training has neither notices nor summaries, and the stored prompt alone', async () => {
+  itInTurn('for training has neither notices nor summaries, and the stored prompt alone', async () => {
     const lines = [
       { role: 'user', content: 'a question' },
       { role: 'user', content: 'earlier: nothing', source: 'summary' },
@@ -124,7 +125,7 @@ describe('an export', () => {
     ])
   })
 
-  it('in an unknown format is refused by name', async () => {
+  itInTurn('in an unknown format is refused by name', async () => {
     const { id } = await newSession()
     const { status, body } = await call<ErrorBody>('GET', `/api/sessions/${id}/export?format=odt`)
     expect([status, body.error.param]).toEqual([400, 'format'])
@@ -146,7 +147,7 @@ describe('an import', () => {
     expect(body.data).toMatchObject([{ content: 'one' }])
   })
 
-  it.each(['json', 'jsonl'])('of %s has the same conversation, and exports the same again', async (format) => {
+  itInTurn.each(['json', 'jsonl'])('of %s has the same conversation, and exports the same again', async (format) => {
     const { id, model: modelId } = await conversation()
     const { text } = await exported(id, format)
     const { status, body } = await imported(text)
@@ -158,7 +159,7 @@ describe('an import', () => {
     expect(same(again.text)).toBe(same(text))
   })
 
-  it('continues the conversation, and its turns can be undone', async () => {
+  itInTurn('continues the conversation, and its turns can be undone', async () => {
     const { id } = await conversation()
     const { body } = await imported((await exported(id, 'json')).text)
     const scripted = model([says('further')])
@@ -175,7 +176,7 @@ describe('an import', () => {
     ])
   })
 
-  it('of a long conversation is complete after the object wakes up', async () => {
+  itInTurn('of a long conversation is complete after the object wakes up', async () => {
     const messages = Array.from({ length: 1_500 }, (_, n) => ({
       role: n % 2 ? 'assistant' : 'user',
       content: `number ${n} ${'and on '.repeat(60)}`,
@@ -188,7 +189,7 @@ describe('an import', () => {
     expect(sent).toEqual([...messages.map(({ content }) => content), 'go on'])
   })
 
-  it('keeps a summary in its place', async () => {
+  itInTurn('keeps a summary in its place', async () => {
     const messages = [
       { role: 'user', content: 'old', seq: 11, run_id: 'run_a' },
       { role: 'assistant', content: 'old answer', seq: 12, run_id: 'run_a' },
@@ -215,7 +216,7 @@ describe('an import', () => {
     ])
   })
 
-  it('hides only messages before a real summary', async () => {
+  itInTurn('hides only messages before a real summary', async () => {
     const turn = (seq: number) => [
       { role: 'user', content: `${seq}`, seq, covers: 99 },
       { role: 'assistant', content: `answer ${seq}`, seq: seq + 1, covers: 99 },
@@ -230,7 +231,7 @@ describe('an import', () => {
     ])
   })
 
-  it('of plain chat messages works too, with a model that is not here left out', async () => {
+  itInTurn('of plain chat messages works too, with a model that is not here left out', async () => {
     const text = JSON.stringify({
       session: { title: 'From elsewhere', model: 'nowhere/none' },
       messages: [
@@ -243,7 +244,7 @@ describe('an import', () => {
     expect(await listLines(body.id)).toEqual(['user: Hi', 'assistant: Hello'])
   })
 
-  it('keeps its own large images, and none of other sessions', async () => {
+  itInTurn('keeps its own large images, and none of other sessions', async () => {
     const { id } = await conversation()
     const { body } = await imported((await exported(id, 'json')).text)
     const own = await bindings.BLOBS?.list({ prefix: `t/default/s/${body.id}/attachments/` })
@@ -268,7 +269,7 @@ describe('an import', () => {
     expect((await imported(`${text} `, { headers })).status).toBe(409)
   })
 
-  it('belongs to the tenant of the key', async () => {
+  itInTurn('belongs to the tenant of the key', async () => {
     const { id: tenantId, key } = await newTenant()
     const { body } = await imported(JSON.stringify({ messages: [{ role: 'user', content: 'Hi' }] }), { key })
     expect(await objectOf(body.id, tenantId).info.get(ownerAuthority(tenantId))).toMatchObject({ id: body.id })
@@ -300,7 +301,7 @@ describe('an import', () => {
   })
 })
 
-it('of pdf has what was said, without tools', async () => {
+itInTurn('of pdf has what was said, without tools', async () => {
   const { key } = await newTenant()
   const { id } = await newSession({ model: model([calls({ name: 'todo', input: {} }), says('Walnuts.')]).id }, key)
   await call('POST', `/api/sessions/${id}/chat`, { key, body: { input: 'Which nuts?' } })

@@ -3,6 +3,7 @@
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { exportJWK, generateKeyPair, type JWTPayload, SignJWT, UnsecuredJWT } from 'jose'
 import { replaceClock } from '#durable/platform/clock.ts'
+import { itInTurn } from '#test/support/long.ts'
 import { clearKeyCache } from '#worker/auth.ts'
 import { clearKeySets } from '#worker/login/verify-login.ts'
 import { createSkippingClock } from '../support/clock.ts'
@@ -103,7 +104,7 @@ describe('a token', () => {
     expect((await call<ErrorBody>('GET', `/api/admin/tenants/${id}`, { key: token })).status).toBe(403)
   })
 
-  it('of Cloudflare Access is taken from its header, and a key in the request goes first', async () => {
+  itInTurn('of Cloudflare Access is taken from its header, and a key in the request goes first', async () => {
     const { aud, key } = await tenantWithRule({ issuer: access })
     const headers = { 'cf-access-jwt-assertion': await sign({ iss: access, aud: [aud, 'other'], email: 'a@b.c' }) }
     expect((await request('GET', '/api/settings', { key: null, headers })).status).toBe(200)
@@ -111,7 +112,7 @@ describe('a token', () => {
     expect((await request('PATCH', '/api/settings', { key, headers, body: {} })).status).toBe(200)
   })
 
-  it.each([
+  itInTurn.each([
     [{ 'sec-fetch-site': 'same-origin' }, 200],
     [{ 'sec-fetch-site': 'none' }, 200],
     [{ 'sec-fetch-site': 'cross-site' }, 401],
@@ -126,12 +127,12 @@ describe('a token', () => {
     expect(response.status).toBe(status)
   })
 
-  it('with an elliptic key is accepted', async () => {
+  itInTurn('with an elliptic key is accepted', async () => {
     const { aud } = await tenantWithRule()
     expect(await tryWith(await sign({ aud }, { pair: pairs.es, kid: 'es', alg: 'ES256' }))).toEqual(accepted)
   })
 
-  it.each([
+  itInTurn.each([
     ['of another audience', () => sign({ aud: 'somebody-else' })],
     ['without an audience', () => sign({ aud: undefined as never })],
     ['of another issuer with the same key', (aud: string) => sign({ aud, iss: 'https://evil.example.com' })],
@@ -165,7 +166,7 @@ describe('a token', () => {
     expect(await tryWith(await make(aud))).toEqual(refused)
   })
 
-  it('of an issuer without a rule causes no request', async () => {
+  itInTurn('of an issuer without a rule causes no request', async () => {
     await tenantWithRule()
     expect(await tryWith(await sign({ iss: 'https://evil.example.com' }))).toEqual(refused)
     expect(asked).toEqual([])
@@ -201,7 +202,7 @@ describe('a rule', () => {
     expect((await call('PATCH', '/api/settings', { key: token, body: {} })).status).toBe(403)
   })
 
-  it('that is deleted refuses its tokens at once', async () => {
+  itInTurn('that is deleted refuses its tokens at once', async () => {
     const { aud, rule } = await tenantWithRule()
     const token = await sign({ aud })
     expect(await tryWith(token)).toEqual(accepted)
@@ -210,7 +211,7 @@ describe('a rule', () => {
     expect((await call('DELETE', `/api/admin/logins/${rule}`)).status).toBe(404)
   })
 
-  it('is listed for its tenant', async () => {
+  itInTurn('is listed for its tenant', async () => {
     const { id, aud, rule } = await tenantWithRule({ name: 'Staff', claim: 'groups', value: 'agents' })
     const { body } = await call<{ data: object[] }>('GET', `/api/admin/logins?tenant_id=${id}`)
     expect(body.data).toMatchObject([
@@ -232,7 +233,7 @@ describe('a rule', () => {
     expect((await call('POST', '/api/admin/logins', { body })).status).toBe(status)
   })
 
-  it('of a suspended tenant gives no access', async () => {
+  itInTurn('of a suspended tenant gives no access', async () => {
     const { id, aud } = await tenantWithRule()
     const token = await sign({ aud })
     await call('PATCH', `/api/admin/tenants/${id}`, { body: { status: 'suspended' } })
@@ -256,7 +257,7 @@ describe('a person', () => {
     expect(JSON.stringify(await profile(await sign({ ...ann, email: 'married@b.c' })))).toContain('Is Ann.')
   })
 
-  it('without a subject has the common name, and without both gets no access', async () => {
+  itInTurn('without a subject has the common name, and without both gets no access', async () => {
     const { aud } = await tenantWithRule()
     const sub = undefined as never
     expect(await tryWith(await sign({ aud, sub: '', common_name: 'service' }))).toEqual(accepted)
@@ -290,28 +291,31 @@ describe('the audit log', () => {
     expect(await until(async () => (await find()).length === 3)).toBe(true)
   })
 
-  it('has a refused token in the log of the operator, without the token and without unverified claims', async () => {
-    const { aud, key, rule } = await tenantWithRule({ claim: 'email', value: 'a@b.c' })
-    const tokens = [
-      await sign({ aud, email: 'forged@b.c' }, { pair: pairs.foreign }),
-      await sign({ aud, email: 'late@b.c', exp: now() - 600 }),
-      await sign({ aud, email: 'other@b.c' }),
-    ]
-    for (const token of [...tokens, ...tokens]) expect(await tryWith(token)).toEqual(refused)
-    const find = async () =>
-      (await entries()).filter(({ details }) => (details['rules'] as string[] | undefined)?.includes(rule))
-    const found = await until(async () => ((await find()).length >= 3 ? find() : undefined))
-    expect(found.map(({ details }) => [details['reason'], details['person']]).toSorted()).toEqual([
-      ['expired', 'late@b.c'],
-      ['invalid', undefined],
-      ['no_rule', 'other@b.c'],
-    ])
-    expect(found.every(({ actor, subject }) => actor === null && subject === issuer)).toBe(true)
-    expect((await entries(key)).map(({ kind }) => kind)).toEqual(['login.created'])
-    expect(JSON.stringify(found)).not.toMatch(/eyJ|forged/)
-  })
+  itInTurn(
+    'has a refused token in the log of the operator, without the token and without unverified claims',
+    async () => {
+      const { aud, key, rule } = await tenantWithRule({ claim: 'email', value: 'a@b.c' })
+      const tokens = [
+        await sign({ aud, email: 'forged@b.c' }, { pair: pairs.foreign }),
+        await sign({ aud, email: 'late@b.c', exp: now() - 600 }),
+        await sign({ aud, email: 'other@b.c' }),
+      ]
+      for (const token of [...tokens, ...tokens]) expect(await tryWith(token)).toEqual(refused)
+      const find = async () =>
+        (await entries()).filter(({ details }) => (details['rules'] as string[] | undefined)?.includes(rule))
+      const found = await until(async () => ((await find()).length >= 3 ? find() : undefined))
+      expect(found.map(({ details }) => [details['reason'], details['person']]).toSorted()).toEqual([
+        ['expired', 'late@b.c'],
+        ['invalid', undefined],
+        ['no_rule', 'other@b.c'],
+      ])
+      expect(found.every(({ actor, subject }) => actor === null && subject === issuer)).toBe(true)
+      expect((await entries(key)).map(({ kind }) => kind)).toEqual(['login.created'])
+      expect(JSON.stringify(found)).not.toMatch(/eyJ|forged/)
+    },
+  )
 
-  it('has nothing of a token that no rule is for', async () => {
+  itInTurn('has nothing of a token that no rule is for', async () => {
     const before = (await entries()).length
     expect(await tryWith(await sign({ aud: 'of-nobody' }))).toEqual(refused)
     expect((await entries()).length).toBe(before)
@@ -337,7 +341,7 @@ describe('the keys of an issuer', () => {
     expect(asked).toHaveLength(4)
   })
 
-  it('stay in use while the issuer fails, and without any the answer is 503', async () => {
+  itInTurn('stay in use while the issuer fails, and without any the answer is 503', async () => {
     const clock = createSkippingClock()
     replaceClock(clock)
     const { aud } = await tenantWithRule()
@@ -349,7 +353,7 @@ describe('the keys of an issuer', () => {
     expect(await tryWith(await sign({ aud, sub: 'c', exp: now() + 10_000 }))).toEqual([503, 'unavailable'])
   })
 
-  it('are fetched by each request for itself: one that hangs holds up no other', async () => {
+  itInTurn('are fetched by each request for itself: one that hangs holds up no other', async () => {
     const { aud } = await tenantWithRule()
     const gate = new Gate()
     gates.push(gate)
@@ -360,7 +364,7 @@ describe('the keys of an issuer', () => {
     expect(await first).toEqual(accepted)
   })
 
-  it('are fetched by few requests at once', async () => {
+  itInTurn('are fetched by few requests at once', async () => {
     const { aud } = await tenantWithRule()
     const held = Array.from({ length: 10 }, () => new Gate())
     gates.push(...held)
@@ -373,7 +377,7 @@ describe('the keys of an issuer', () => {
     expect(await waiting).toEqual(held.map(() => accepted))
   })
 
-  it('are refused when the configuration names another issuer', async () => {
+  itInTurn('are refused when the configuration names another issuer', async () => {
     const { aud } = await tenantWithRule()
     const configuration = { issuer: 'https://evil.example.com', jwks_uri: `${issuer}/keys` }
     served.set(`${issuer}/.well-known/openid-configuration`, configuration)

@@ -2,6 +2,7 @@
 
 import { SELF } from 'cloudflare:test'
 import { afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
+import { itInTurn } from '#test/support/long.ts'
 import { serveMcp, tool } from '../support/mcp-server.ts'
 import { mcpUrl, type OAuthServer, serveOAuth } from '../support/oauth-server.ts'
 import { calls, listTexts, model, type ModelRequest, says, until } from '../support/scripted-model.ts'
@@ -83,7 +84,7 @@ describe('from a 401 to the call', () => {
     expect(server.requests.at(-1)?.headers.get('authorization')).toMatch(/^Bearer access-token-/)
   })
 
-  it('names OAuth when a server without credentials answers so, and signs in from there', async () => {
+  itInTurn('names OAuth when a server without credentials answers so, and signs in from there', async () => {
     const { oauth, key, added } = await open({ auth: 'none' })
     expect(added['reason']).toMatch(/auth to oauth/)
     expect(await signIn(key, oauth)).toBe(303)
@@ -104,7 +105,7 @@ describe('from a 401 to the call', () => {
     expect((await start(key)).body.error.message).toMatch(/another authorization server than before/)
   })
 
-  it('forgets tokens when asked, and when the server moves to another origin', async () => {
+  itInTurn('forgets tokens when asked, and when the server moves to another origin', async () => {
     const { oauth, key, server } = await open()
     await signIn(key, oauth)
     expect((await call('DELETE', `${path}/wiki/oauth`, { key })).status).toBe(204)
@@ -132,14 +133,14 @@ describe('tokens', () => {
     expect(renewals[0]?.parameters.get('resource')).toBe(mcpUrl)
   })
 
-  it('are renewed when the server refuses one before its time, and the call goes on', async () => {
+  itInTurn('are renewed when the server refuses one before its time, and the call goes on', async () => {
     const { oauth, key } = await open()
     await signIn(key, oauth)
     oauth.valid.clear()
     expect(await runTool(key)).toContain('echo got')
   })
 
-  it('end with a sign-in in words when the renewal is refused, and the turn goes on', async () => {
+  itInTurn('end with a sign-in in words when the renewal is refused, and the turn goes on', async () => {
     const { oauth, key } = await open()
     await signIn(key, oauth)
     oauth.valid.clear()
@@ -150,7 +151,7 @@ describe('tokens', () => {
     expect((await call<Row>('GET', `${path}/wiki`, { key })).body['status']).toBe('needs_auth')
   })
 
-  it('stay when the authorization server is down', async () => {
+  itInTurn('stay when the authorization server is down', async () => {
     const { oauth, key } = await open()
     await signIn(key, oauth)
     oauth.valid.clear()
@@ -169,7 +170,7 @@ describe('tokens', () => {
     expect(JSON.stringify((await call<Row>('GET', path, { key })).body)).not.toContain('token-')
   })
 
-  it('get more rights by another sign-in with all of them, which is tried twice', async () => {
+  itInTurn('get more rights by another sign-in with all of them, which is tried twice', async () => {
     const { oauth, key } = await open()
     oauth.wanted['write'] = 'write:all'
     await signIn(key, oauth)
@@ -241,13 +242,13 @@ describe('a hostile or broken server', () => {
     expect((await call<Row>('GET', `${path}/wiki`, { key })).body['reason']).toMatch(/may not be called/)
   })
 
-  it('whose token endpoint redirects is not followed', async () => {
+  itInTurn('whose token endpoint redirects is not followed', async () => {
     const { oauth, key } = await open()
     oauth.tokenAnswer = () => new Response('', { status: 307, headers: { location: 'https://evil.example.com/' } })
     expect(await signIn(key, oauth)).toBe(400)
   })
 
-  it('cannot have its code redeemed at another server (mix-up)', async () => {
+  itInTurn('cannot have its code redeemed at another server (mix-up)', async () => {
     const { oauth, key } = await open()
     for (const iss of ['https://evil.example.com', `${oauth.issuer}/`, undefined]) {
       const { body, cookie } = await start(key)
@@ -259,7 +260,7 @@ describe('a hostile or broken server', () => {
     expect(oauth.tokenRequests).toEqual([])
   })
 
-  it('cannot finish a sign-in of another browser, tenant or time', async () => {
+  itInTurn('cannot finish a sign-in of another browser, tenant or time', async () => {
     const { oauth, key } = await open()
     const other = await newTenant()
     const tries: ((cookie: string) => string)[] = [
@@ -279,7 +280,7 @@ describe('a hostile or broken server', () => {
     expect((await back(query, cookie)).status).toBe(400)
   })
 
-  it('shows nothing of the query when a person has refused', async () => {
+  itInTurn('shows nothing of the query when a person has refused', async () => {
     const { oauth, key } = await open()
     const { body, cookie } = await start(key)
     const query = { error: '<script>x</script>', error_description: 'evil words', state: stateOf(body.authorize_url) }
@@ -289,7 +290,7 @@ describe('a hostile or broken server', () => {
   })
 })
 
-it('publishes its metadata as a client', async () => {
+itInTurn('publishes its metadata as a client', async () => {
   const { body } = await call<Record<string, unknown>>('GET', '/oauth/client.json')
   expect(body).toMatchObject({ client_name: 'Talaria', token_endpoint_auth_method: 'none' })
   expect(String(body['client_id'])).toMatch(/\/oauth\/client\.json$/)

@@ -1,6 +1,7 @@
 /** Tests sessions whose names are those of their clients, with the separators of other ids in them. */
 
 import { beforeAll, describe, expect, it } from 'vitest'
+import { itInTurn } from '#test/support/long.ts'
 import { calls, model, type Reply, says } from '../support/scripted-model.ts'
 import { applyMigrations, call, newTenant } from './client.ts'
 import { listMessages } from './listen.ts'
@@ -47,7 +48,7 @@ describe('a session that a client names', () => {
     },
   )
 
-  it.each(['..', '.', 'a/b', 'x'.repeat(129), 'ü'])('is refused with another name: %j', async (name) => {
+  itInTurn.each(['..', '.', 'a/b', 'x'.repeat(129), 'ü'])('is refused with another name: %j', async (name) => {
     expect((await send(encodeURI(name), 'hello')).status).toBe(404)
   })
 })

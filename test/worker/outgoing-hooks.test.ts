@@ -3,6 +3,7 @@
 import { env, runDurableObjectAlarm, runInDurableObject } from 'cloudflare:test'
 import { Webhook } from 'standardwebhooks'
 import { afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
+import { itInTurn } from '#test/support/long.ts'
 import { objectOf } from '../durable/support/object.ts'
 import { calls, model, says } from '../support/scripted-model.ts'
 import { applyMigrations, call, type ErrorBody, newKey, newSession, newTenant } from './client.ts'
@@ -97,7 +98,7 @@ describe('events', () => {
     )
   })
 
-  it('are those that the webhook wants, and of the tools that it names', async () => {
+  itInTurn('are those that the webhook wants, and of the tools that it names', async () => {
     const received = serve()
     const { key } = await add({ events: ['post_tool_call', 'on_session_end'], matcher: 'mcp__*|todo' })
     await runTurn(key)
@@ -122,7 +123,7 @@ describe('events', () => {
     expect(received).toEqual([])
   })
 
-  it('carry the signature of Hermes where it is asked for', async () => {
+  itInTurn('carry the signature of Hermes where it is asked for', async () => {
     const received = serve()
     const { key } = await add({ hermes: true, events: ['on_session_end'] })
     await runTurn(key)
@@ -146,7 +147,7 @@ describe('a delivery', () => {
     expect(new Set(received.map(({ headers }) => headers.get('webhook-id'))).size).toBe(1)
   })
 
-  it.each([
+  itInTurn.each([
     ['410', () => new Response(null, { status: 410 }), 1, /410 Gone/],
     ['failures to the end', () => new Response(null, { status: 500 }), 7, /failed 7 times.*500/],
     [
@@ -241,7 +242,7 @@ describe('a webhook', () => {
     expect([status, body.error.param]).toEqual([400, param])
   })
 
-  it('is tested at once', async () => {
+  itInTurn('is tested at once', async () => {
     const received = serve((n) => new Response(null, { status: n === 1 ? 200 : 500 }))
     const { key, hook } = await add()
     const test = () => call<{ ok: boolean; status: number }>('POST', `${path}/${hook.id}/test`, { key })

@@ -4,6 +4,7 @@
  */
 
 import { beforeAll, describe, expect, it } from 'vitest'
+import { itInTurn } from '#test/support/long.ts'
 import { calls, model, type Reply, says, until } from '../support/scripted-model.ts'
 import { applyMigrations, call, type ErrorBody, newKey, newSession, newTenant, request } from './client.ts'
 import type { Run } from './listen.ts'
@@ -71,7 +72,7 @@ describe('a key without the scope read', () => {
     expect((await run).body.output).toBe('Done.')
   })
 
-  it('gets no session of another one by its name', async () => {
+  itInTurn('gets no session of another one by its name', async () => {
     const { id: tenant } = await newTenant()
     const [one, other] = [await newKey(tenant, ['chat']), await newKey(tenant, ['chat'])]
     const scripted = model([says('Hello.'), says('Hello.')])

@@ -4,6 +4,7 @@ import { runInDurableObject } from 'cloudflare:test'
 import { afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
 import { enterIsolate, queueIsolates } from '#backends/isolate-queue.ts'
 import { SessionTenant } from '#durable/tenant/session-tenant.ts'
+import { itInTurn } from '#test/support/long.ts'
 import { objectOf } from '../durable/support/object.ts'
 import { calls, listTexts, model, type ModelRequest, type Reply, says } from '../support/scripted-model.ts'
 import { applyMigrations, bindings, call, type ErrorBody, newKey, newSession, newTenant } from './client.ts'
@@ -104,7 +105,7 @@ describe('code', () => {
     expect([granted.body.status, granted.body.hash === changed.body.hash]).toEqual(['pending', false])
   })
 
-  it.each([
+  itInTurn.each([
     ['imports', "import fs from 'node:fs'\nexport const tools = []", /imports nothing \(line 1\)/],
     ['another export', 'export const other = 1', /only tools and hooks, not other/],
     ['a default export', 'export default {}', /export const tools/],
@@ -137,7 +138,7 @@ describe('code', () => {
     expect((await add(key, tool(''), { grants })).status).toBe(400)
   })
 
-  it('takes TypeScript and exports by name', async () => {
+  itInTurn('takes TypeScript and exports by name', async () => {
     const code = `type Args = { text: string }
 const list = [{ name: 'go', description: 'Does it.', input_schema: { type: 'object' }, run: (args: Args) => args.text.toUpperCase() }]
 export { list as tools }`
@@ -198,7 +199,7 @@ describe('what code can reach', () => {
     expect(seen).not.toContain('token-1234567890abcdef')
   })
 
-  it.each([
+  itInTurn.each([
     [
       'another host',
       "await ctx.fetch('https://other.example.com/')",
@@ -233,7 +234,7 @@ describe('what code can reach', () => {
     expect((await runTurn(reading.key, [calls({ name: 'plugin__p__go', input: {} })], manual)).read).toContain('"read"')
   })
 
-  it('is a store that lasts, with a limit, and nothing of an earlier call', async () => {
+  itInTurn('is a store that lasts, with a limit, and nothing of an earlier call', async () => {
     const body =
       "globalThis.n = 0; count++; const n = (await ctx.kv.get('n') ?? 0) + 1; await ctx.kv.put('n', n); const big = await ctx.kv.put('big', 'x'.repeat(1_100_000)).catch((e) => e.message); return { n, count, big, keys: await ctx.kv.list('') }"
     const { key } = await install(`let count = 0\n${tool(body)}`, { grants: { kv: true } })
@@ -243,7 +244,7 @@ describe('what code can reach', () => {
     expect(seen).toContain('"keys":["n"]')
   })
 
-  it('is a model, up to its money of the day', async () => {
+  itInTurn('is a model, up to its money of the day', async () => {
     const { key } = await newTenant()
     const side = model(() => says('Paris'))
     const settings = { approvals: { mode: 'off' }, auxiliary: { plugin: { model: side.id } } }
@@ -254,7 +255,7 @@ describe('what code can reach', () => {
     expect(answers.at(-1)).toMatch(/Paris|has spent its 0.015 USD/)
   })
 
-  it('waits in the queue of its session, as other isolates do', async () => {
+  itInTurn('waits in the queue of its session, as other isolates do', async () => {
     const { id } = await install(tool('return "one"'))
     const loader = queueIsolates((bindings as unknown as { LOADER: WorkerLoader }).LOADER, 1)
     const watchAccess = () => Promise.reject(new Error('is not asked'))
@@ -273,7 +274,7 @@ describe('what code can reach', () => {
     expect(tenant.tools).toBe(tools)
   })
 
-  it('ends with its time: a loop is stopped, and the next call gets a new isolate', async () => {
+  itInTurn('ends with its time: a loop is stopped, and the next call gets a new isolate', async () => {
     const body = "if (args.text === 'loop') for (;;) {}; if (args.text === 'wait') for (;;) await 0; return 'fine'"
     const { key } = await install(tool(body))
     expect((await useTool(key, { text: 'loop' })).read).toContain('endless loop')
@@ -308,7 +309,7 @@ describe('a hook before calls', () => {
     expect(todo).not.toContain('not today')
   })
 
-  it('changes arguments, which are judged anew', async () => {
+  itInTurn('changes arguments, which are judged anew', async () => {
     const change = hook('pre_tool_call', "return { action: 'modify', args: { command: 'echo changed' } }")
     const { key } = await install(change)
     expect((await runCommand(key, 'echo original')).read).toContain('changed')
@@ -349,7 +350,7 @@ describe('a hook before calls', () => {
     await vi.waitFor(async () => expect((await read(key)).logs.map(({ text }) => text)).toEqual(['asked 1']))
   })
 
-  it('is combined with others: a block wins, and changes are merged', async () => {
+  itInTurn('is combined with others: a block wins, and changes are merged', async () => {
     const { key } = await newTenant()
     await installFor(key, hook('pre_tool_call', "return { action: 'modify', args: { command: 'echo a' } }"), {
       name: 'a',
@@ -364,7 +365,7 @@ describe('a hook before calls', () => {
     expect((await runCommand(key)).read).toContain('the plugin c says: no')
   })
 
-  it.each([
+  itInTurn.each([
     ['throws', "throw new Error('broken')"],
     ['loops', 'for (;;) {}'],
     ['answers in another shape', "return { action: 'allow' }"],
@@ -376,7 +377,7 @@ describe('a hook before calls', () => {
     await vi.waitFor(async () => expect((await read(key)).logs.at(-1)?.text).toContain('pre_tool_call'))
   })
 
-  it('fails three times, and then its plugin stops; a guard never does', async () => {
+  itInTurn('fails three times, and then its plugin stops; a guard never does', async () => {
     const { key } = await install(hook('pre_tool_call', "throw new Error('broken')"))
     for (let n = 0; n < 3; n++) {
       await runCommand(key)
@@ -418,14 +419,14 @@ describe('other hooks', () => {
     expect(seen).not.toContain('1234567890')
   })
 
-  it('ignore results that are no text or too long', async () => {
+  itInTurn('ignore results that are no text or too long', async () => {
     const { key } = await install(hook('transform_tool_result', "return 'x'.repeat(500_000)"))
     expect((await runCommand(key)).read).toContain('hello')
     const other = await install(hook('transform_tool_result', 'return { a: 1 }'))
     expect((await runCommand(other.key)).read).toContain('hello')
   })
 
-  it('change the answer, which nobody sees before', async () => {
+  itInTurn('change the answer, which nobody sees before', async () => {
     const { key } = await install(
       hook('transform_llm_output', "return event.output.replace('secret plan', '[removed]')"),
     )
@@ -435,7 +436,7 @@ describe('other hooks', () => {
     expect(JSON.stringify(body.data)).not.toContain('secret plan')
   })
 
-  it('observe what happens, in order, and change nothing', async () => {
+  itInTurn('observe what happens, in order, and change nothing', async () => {
     const names = ['on_session_start', 'post_tool_call', 'post_llm_call', 'on_session_end']
     const hooks = names.map(
       (name) =>

@@ -1,6 +1,7 @@
 /** Tests that strange text comes through whole: to the model, into the history, into the search, through an export. */
 
 import { beforeAll, describe, expect, it } from 'vitest'
+import { itInTurn } from '#test/support/long.ts'
 import { model, says, until } from '../support/scripted-model.ts'
 import { applyMigrations, call, newTenant, request } from './client.ts'
 
@@ -59,7 +60,7 @@ describe('strange text', () => {
     await until(() => find(imported.body.id))
   })
 
-  it('streams whole, in both APIs', async () => {
+  itInTurn('streams whole, in both APIs', async () => {
     for (const [, , text] of texts) {
       const scripted = model(() => says(text))
       const chat = await request('POST', '/v1/chat/completions', {
@@ -77,7 +78,7 @@ describe('strange text', () => {
     }
   })
 
-  it('with half a character is refused where it would be stored as other characters', async () => {
+  itInTurn('with half a character is refused where it would be stored as other characters', async () => {
     const session = await call<{ id: string }>('POST', '/api/sessions', { key, body: {} })
     const half = 'a\ud800b'
     const job = { name: 'a', schedule: '0 9 * * *', prompt: 'a' }
@@ -106,7 +107,7 @@ describe('strange text', () => {
     expect([whole.status, whole.body]).toMatchObject([200, { title: 'a🦔b' }])
   })
 
-  it('with half a character keeps the rest', async () => {
+  itInTurn('with half a character keeps the rest', async () => {
     const scripted = model(() => says('ok'))
     const body = `{"model":${JSON.stringify(scripted.id)},"messages":[{"role":"user","content":"a\\ud800b half"}]}`
     const sent = await call('POST', '/v1/chat/completions', {

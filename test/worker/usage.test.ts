@@ -2,6 +2,7 @@
 
 import { runDurableObjectAlarm, runInDurableObject } from 'cloudflare:test'
 import { afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
+import { itInTurn } from '#test/support/long.ts'
 import { calls, drops, fails, Gate, model, says, until } from '../support/scripted-model.ts'
 import { objectOf } from '../durable/support/object.ts'
 import { outage } from '../support/outage.ts'
@@ -89,7 +90,7 @@ describe('the report', () => {
     expect((await report(key, '?from=2026-01-01&to=2026-01-02')).totals.turns).toBe(0)
   })
 
-  it('comes page by page', async () => {
+  itInTurn('comes page by page', async () => {
     const { key } = await newTenant()
     const ids: string[] = []
     for (const count of [3, 2, 1]) {
@@ -120,7 +121,7 @@ describe('the report', () => {
     expect((await report(third.key)).totals).toMatchObject({ turns: 0, input: 0, cost_usd: 0, cost_status: 'included' })
   })
 
-  it.each([
+  itInTurn.each([
     ['?group=weather', 'group'],
     ['?from=yesterday', 'from'],
     ['?from=2026-02-01&to=2026-01-01', 'to'],
@@ -130,7 +131,7 @@ describe('the report', () => {
     expect([status, body.error.param]).toEqual([400, param])
   })
 
-  it('keeps the cost of undone turns and deleted sessions, and counts a fork once', async () => {
+  itInTurn('keeps the cost of undone turns and deleted sessions, and counts a fork once', async () => {
     const { key } = await newTenant()
     const { id } = await newSession({ model: model([]).id }, key)
     for (const input of ['one', 'two', 'three']) await chat(key, id, input)
@@ -149,7 +150,7 @@ describe('the report', () => {
     expect((await report(key, '?group=session')).data.map((line) => line.key)).toEqual([id])
   })
 
-  it('marks broken calls and counts their estimated cost', async () => {
+  itInTurn('marks broken calls and counts their estimated cost', async () => {
     const { key } = await newTenant()
     const scripted = model([drops('Half an '), says('answer')])
     await call('PATCH', '/api/settings', { key, body: priced(scripted.id) })
@@ -162,7 +163,7 @@ describe('the report', () => {
     expect(totals.input).toBeGreaterThan(60)
   })
 
-  it('counts each model of a turn that fell back', async () => {
+  itInTurn('counts each model of a turn that fell back', async () => {
     const { key } = await newTenant()
     const [bad, good] = [model([fails(404, 'no such model')]), model([says('here')])]
     await call('PATCH', '/api/settings', { key, body: { fallback_providers: [good.id] } })
@@ -213,17 +214,20 @@ describe('a limit', () => {
     expect([completion.status, completion.body.error.param]).toEqual([429, 'tokens_per_day'])
   })
 
-  it.each(['usd_per_day', 'usd_per_month'])('%s stops a turn that is under way, and refuses the next', async (name) => {
-    const scripted = model(() => calls({ name: 'todo', input: {} }))
-    const { key } = await limited({ [name]: 0.025 }, priced(scripted.id))
-    const { id } = await newSession({ model: scripted.id }, key)
-    const { body: run } = await chat(key, id, 'work for ever')
-    expect([run.exit_reason, scripted.requests.length]).toEqual(['out_of_budget', 3])
-    expect(run.output).toContain(name)
-    expect(refused(await chat(key, id, 'more'))).toEqual([429, 'limit_exceeded', name, true])
-  })
+  itInTurn.each(['usd_per_day', 'usd_per_month'])(
+    '%s stops a turn that is under way, and refuses the next',
+    async (name) => {
+      const scripted = model(() => calls({ name: 'todo', input: {} }))
+      const { key } = await limited({ [name]: 0.025 }, priced(scripted.id))
+      const { id } = await newSession({ model: scripted.id }, key)
+      const { body: run } = await chat(key, id, 'work for ever')
+      expect([run.exit_reason, scripted.requests.length]).toEqual(['out_of_budget', 3])
+      expect(run.output).toContain(name)
+      expect(refused(await chat(key, id, 'more'))).toEqual([429, 'limit_exceeded', name, true])
+    },
+  )
 
-  it('lets turns run while the tenant is unreachable, and counts them later', async () => {
+  itInTurn('lets turns run while the tenant is unreachable, and counts them later', async () => {
     vi.spyOn(console, 'warn').mockImplementation(() => undefined)
     const { key, id: tenantId } = await limited({ tokens_per_day: 215 })
     const gate = new Gate()
@@ -250,7 +254,7 @@ describe('a limit', () => {
     expect(refused(await chat(key, id, 'two'))).toEqual([429, 'limit_exceeded', 'tokens_per_day', true])
   })
 
-  it('of concurrent turns frees the place, even when the tenant was unreachable at the end', async () => {
+  itInTurn('of concurrent turns frees the place, even when the tenant was unreachable at the end', async () => {
     vi.spyOn(console, 'warn').mockImplementation(() => undefined)
     const { key, id: tenantId } = await limited({ concurrent_turns: 1 })
     const gate = new Gate()
@@ -310,7 +314,7 @@ describe('a limit', () => {
     expect(spent).toEqual([{ tokens: 110 }])
   })
 
-  it('of concurrent turns frees the place before a session is deleted', async () => {
+  itInTurn('of concurrent turns frees the place before a session is deleted', async () => {
     vi.spyOn(console, 'warn').mockImplementation(() => undefined)
     vi.spyOn(console, 'error').mockImplementation(() => undefined)
     const { key, id: tenantId } = await limited({ concurrent_turns: 1 })
@@ -327,7 +331,7 @@ describe('a limit', () => {
     })
   })
 
-  it('counts cost from before it was set', async () => {
+  itInTurn('counts cost from before it was set', async () => {
     const { key, id: tenantId } = await newTenant()
     const { id } = await newSession({ model: model([]).id }, key)
     await chat(key, id, 'one')
@@ -339,7 +343,7 @@ describe('a limit', () => {
     expect((await chat(key, id, 'three')).status).toBe(200)
   })
 
-  it('of a turn ends it with a notice and does not affect the next turn', async () => {
+  itInTurn('of a turn ends it with a notice and does not affect the next turn', async () => {
     const scripted = model([calls({ name: 'todo', input: {} }), says('next')])
     const { key } = await limited({ usd_per_turn: 0.01 }, priced(scripted.id))
     const { id } = await newSession({ model: scripted.id }, key)
@@ -349,7 +353,7 @@ describe('a limit', () => {
     expect((await chat(key, id, 'and now?')).body).toMatchObject({ exit_reason: 'answered', output: 'next' })
   })
 
-  it('of a session refuses its next turn, and no other session', async () => {
+  itInTurn('of a session refuses its next turn, and no other session', async () => {
     const scripted = model([])
     const { key } = await limited({ usd_per_session: 0.02 }, priced(scripted.id))
     const { id } = await newSession({ model: scripted.id }, key)
@@ -360,7 +364,7 @@ describe('a limit', () => {
     expect((await chat(key, other.id, 'one')).status).toBe(200)
   })
 
-  it('of a session does not refuse messages into an open turn', async () => {
+  itInTurn('of a session does not refuse messages into an open turn', async () => {
     const gate = new Gate()
     const scripted = model([calls({ name: 'todo', input: {} }), says('a', gate, 'b'), says('c')])
     const { key } = await limited({ usd_per_session: 0.015 }, priced(scripted.id))
@@ -374,7 +378,7 @@ describe('a limit', () => {
     expect(refused(await chat(key, id, 'two'))).toEqual([429, 'limit_exceeded', 'usd_per_session', true])
   })
 
-  it('that a session sets for itself holds too: the next turn is refused', async () => {
+  itInTurn('that a session sets for itself holds too: the next turn is refused', async () => {
     const scripted = model([])
     const { key } = await newTenant()
     await call('PATCH', '/api/settings', { key, body: priced(scripted.id) })
@@ -384,7 +388,7 @@ describe('a limit', () => {
     expect(scripted.requests.length).toBe(1)
   })
 
-  it('of storage refuses files and turns', async () => {
+  itInTurn('of storage refuses files and turns', async () => {
     const { key, id: tenantId } = await limited({ storage_bytes: 1_000_000 })
     const { id } = await newSession({ model: model([]).id }, key)
     expect((await chat(key, id, 'one')).status).toBe(200)
@@ -414,7 +418,7 @@ describe('storage of a tenant', () => {
     expect((await put(two, new Uint8Array(1_500_000))).status).toBe(201)
   })
 
-  it('counts a fork, and refuses one over the limit', async () => {
+  itInTurn('counts a fork, and refuses one over the limit', async () => {
     const { key } = await limited({ storage_bytes: 4_000_000 })
     const { id } = await newSession({}, key)
     const body = new Uint8Array(1_500_000)
@@ -477,7 +481,7 @@ describe('one request', () => {
     ])
   })
 
-  it('to the Chat Completions API can set the same', async () => {
+  itInTurn('to the Chat Completions API can set the same', async () => {
     const scripted = model([])
     const [provider, name] = ['openai', scripted.id.slice('openai/'.length)]
     const { status } = await call('POST', '/v1/chat/completions', {
@@ -487,7 +491,7 @@ describe('one request', () => {
     expect([status, received?.['max_tokens'] ?? received?.['max_completion_tokens']]).toEqual([200, 9])
   })
 
-  it('to the Responses API can set the same; its own fields win', async () => {
+  itInTurn('to the Responses API can set the same; its own fields win', async () => {
     const scripted = model([])
     const wishes = { provider: 'openai', model: scripted.id.slice('openai/'.length), input: 'x' }
     const options = { temperature: 0.7, max_tokens: 444 }
@@ -509,7 +513,7 @@ describe('one request', () => {
     expect((await ask({ model_options: { warmth: 1 } })).body.error.param).toBe('model_options.warmth')
   })
 
-  it.each([
+  itInTurn.each([
     [{ model_options: { warmth: 1 } }, 400, 'model_options.warmth'],
     [{ model_options: { temperature: 9 } }, 400, 'model_options.temperature'],
     [{ provider: 'nobody', model: 'x' }, 404, 'provider'],
@@ -520,7 +524,7 @@ describe('one request', () => {
   })
 })
 
-it('a run stopped before its first delta is counted as an estimate', async () => {
+itInTurn('a run stopped before its first delta is counted as an estimate', async () => {
   const { key } = await newTenant()
   const gate = new Gate()
   const { id } = await newSession({ model: model([[gate]]).id }, key)

@@ -6,6 +6,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import type { PageAction } from '#backends/browser/perform.ts'
 import { openEndpoint } from '#backends/browser/vendors.ts'
+import { itInTurn } from '#test/support/long.ts'
 import { type BrowserSession, newBrowserSession, refOf, wires } from './support/browser-session.ts'
 import { type Chromium, chromium, startChromium } from './support/chromium.mjs'
 import { address, type Site, startSite } from './support/site.mjs'
@@ -89,7 +90,7 @@ describe.skipIf(chromium === undefined)('a page (needs Chromium)', () => {
     await expect(session.act(press('Nonsense'))).rejects.toThrow('no key')
   })
 
-  it('is read as scripts have made it', async () => {
+  itInTurn('is read as scripts have made it', async () => {
     const seen = await go('/')
     await session.act(click(refOf(seen, 'Count')))
     expect(await session.act({ kind: 'html' })).toMatchObject({
@@ -98,7 +99,7 @@ describe.skipIf(chromium === undefined)('a page (needs Chromium)', () => {
     })
   })
 
-  it('is scrolled, and long snapshots are given to be shortened', async () => {
+  itInTurn('is scrolled, and long snapshots are given to be shortened', async () => {
     await go('/long')
     const down = await session.act({ kind: 'scroll', direction: 'down' })
     expect(down).toMatchObject({ scrolled: 'down', position: down['moved'] })
@@ -107,7 +108,7 @@ describe.skipIf(chromium === undefined)('a page (needs Chromium)', () => {
     expect(session.stored.at(-1)).toContain('Paragraph 1499')
   })
 
-  it('has a console whose earlier messages are shown, and which can be emptied', async () => {
+  itInTurn('has a console whose earlier messages are shown, and which can be emptied', async () => {
     await go('/console')
     const { messages } = await session.act(readConsole(true))
     expect(messages).toMatchObject([
@@ -118,7 +119,7 @@ describe.skipIf(chromium === undefined)('a page (needs Chromium)', () => {
     expect(await session.act(readConsole())).toMatchObject({ count: 0 })
   })
 
-  it('shows titles, images, dialogs and messages without invisible characters', async () => {
+  itInTurn('shows titles, images, dialogs and messages without invisible characters', async () => {
     const opened = await session.act({ kind: 'navigate', url: address('/invisible') })
     expect(opened).toMatchObject({ title: 'Title' })
     expect(await session.act({ kind: 'images' })).toMatchObject({ images: [{ alt: 'alt' }] })
@@ -144,7 +145,7 @@ describe.skipIf(chromium === undefined)('a page (needs Chromium)', () => {
     expect(session.state().dialog).toBeUndefined()
   })
 
-  it('shows its frames, and elements within them are clicked and filled', async () => {
+  itInTurn('shows its frames, and elements within them are clicked and filled', async () => {
     const seen = await go('/frames')
     expect(seen).toMatch(
       /- Iframe "Inner frame"\n {2}- button "Inside" \[ref=f1e\d+\]\n {2}- Iframe "Deep"\n {4}- textbox/,
@@ -156,7 +157,7 @@ describe.skipIf(chromium === undefined)('a page (needs Chromium)', () => {
     expect(after).toContain(': "deep"')
   })
 
-  it('lists its images', async () => {
+  itInTurn('lists its images', async () => {
     await go('/images')
     expect(await session.act({ kind: 'images' })).toMatchObject({
       count: 2,
@@ -164,7 +165,7 @@ describe.skipIf(chromium === undefined)('a page (needs Chromium)', () => {
     })
   })
 
-  it('with 20,000 elements shows what is in view', async () => {
+  itInTurn('with 20,000 elements shows what is in view', async () => {
     const answer = await session.act({ kind: 'navigate', url: address('/large') })
     expect(answer['note']).toContain('elements: only')
     const listed = String(answer['snapshot'])
@@ -174,11 +175,11 @@ describe.skipIf(chromium === undefined)('a page (needs Chromium)', () => {
     expect(session.state().url).toBe(address('/item/3'))
   })
 
-  it('that is nested 3,000 deep is shown', async () => {
+  itInTurn('that is nested 3,000 deep is shown', async () => {
     expect(await go('/nested')).toMatch(/button "Deep down"/)
   })
 
-  it('says what covers an element', async () => {
+  itInTurn('says what covers an element', async () => {
     const seen = await go('/covered')
     await expect(session.act(click(refOf(seen, 'Below')))).rejects.toThrow('covered by <button>')
     await session.act(click(refOf(seen, 'Accept')))
@@ -200,7 +201,7 @@ describe.skipIf(chromium === undefined)('a page (needs Chromium)', () => {
     expect(await go('/second')).toContain('Second page')
   })
 
-  it('warns of logins', async () => {
+  itInTurn('warns of logins', async () => {
     expect(await session.act({ kind: 'navigate', url: address('/form') })).toMatchObject({
       auth_wall_warning: 'The page asks for a login.',
     })
@@ -230,7 +231,7 @@ describe.skipIf(chromium === undefined)('a page (needs Chromium)', () => {
     await expect(send('DOM.noSuchThing')).rejects.toMatchObject({ failure: 'refused' })
   })
 
-  it('that crashes is told as gone, and another session goes on', async () => {
+  itInTurn('that crashes is told as gone, and another session goes on', async () => {
     const other = await newBrowserSession(browser.url, site.network)
     await other.go(address('/second'))
     const connection = await openEndpoint({ url: browser.url, reachesPrivate: false }, wires).connect({ sessionId: '' })
@@ -245,7 +246,7 @@ describe.skipIf(chromium === undefined)('a page (needs Chromium)', () => {
     expect(await go('/second')).toContain('Second page')
   })
 
-  it('is photographed as JPEG', async () => {
+  itInTurn('is photographed as JPEG', async () => {
     await go('/')
     const { usePage } = await import('#backends/browser/use-page.ts')
     const { image = '' } = await usePage(
@@ -278,7 +279,7 @@ describe.skipIf(chromium === undefined)('a page (needs Chromium)', () => {
     await expect(other.snapshot()).rejects.toMatchObject({ failure: 'gone' })
   })
 
-  it('is stopped with the turn', async () => {
+  itInTurn('is stopped with the turn', async () => {
     const stop = new AbortController()
     stop.abort()
     const vendor = openEndpoint({ url: browser.url, reachesPrivate: false }, wires)

@@ -278,7 +278,7 @@ describe.skipIf(chromium === undefined)('protected values (needs Chromium)', () 
     ],
   ]
 
-  it.each(firstRows(24, attempts))('stay out of reach of a model that %s', async (_, attempt, last) => {
+  it.each(firstRows(8, attempts, 5))('stay out of reach of a model that %s', async (_, attempt, last) => {
     seen = []
     session.stored.length = 0
     sentAway.length = 0

@@ -3,7 +3,7 @@
 import { afterEach, describe, expect, it } from 'vitest'
 import { conforms, onOne } from '../conformance.ts'
 import { endsEscapes } from '../host/escapes.ts'
-import { firstRows, isLong } from '../../support/long.ts'
+import { firstRows, isLong, itInTurn } from '../../support/long.ts'
 import { vendorCases } from '../host/vendors.mjs'
 import { type Api, type Changes, createWorld, openContainer } from './open-container.ts'
 
@@ -54,7 +54,7 @@ describe.each(apis)('a healthy container, with the API %s,', (api) => {
     expect(engine.destroyed).toBe(0)
   })
 
-  it.each([
+  itInTurn.each([
     ['the next command', 'nothing'],
     ['a copy', 'saved'],
   ])(
@@ -78,7 +78,7 @@ describe.each(apis)('a healthy container, with the API %s,', (api) => {
     30_000,
   )
 
-  it('keeps a workspace that a command has put in the place of the other, and brings nothing back', async () => {
+  itInTurn('keeps a workspace that a command has put in the place of the other, and brings nothing back', async () => {
     const { backend, engine } = open(api)
     const old = `${engine.temporary}/old`
     const replaced = await backend.exec(`echo old > a; mv ${engine.root} ${old}; mkdir ${engine.root}`, T)
@@ -92,7 +92,7 @@ describe.each(apis)('a healthy container, with the API %s,', (api) => {
     expect((await backend.exec(`cat ${old}/a; ls`, T)).stdout).toBe('old\n')
   })
 
-  it('says that a job has put another folder in the place of its workspace, which is what is saved', async () => {
+  itInTurn('says that a job has put another folder in the place of its workspace, which is what is saved', async () => {
     const { backend, engine, box } = open(api)
     const [old, ready] = [`${engine.temporary}/old`, `${engine.temporary}/ready`]
     await backend.exec('echo old > a', T)
@@ -112,7 +112,7 @@ describe.each(apis)('a healthy container, with the API %s,', (api) => {
     expect(engine.destroyed).toBe(0)
   })
 
-  it.each([
+  itInTurn.each([
     ['a file', (root: string) => `rm -rf ${root}; echo kept > ${root}`],
     ['a link to nothing', (root: string) => `rm -rf ${root}; ln -s /nowhere ${root}`],
   ])('can be used when its workspace was replaced with %s, which is moved', async (_, command) => {
@@ -124,7 +124,7 @@ describe.each(apis)('a healthy container, with the API %s,', (api) => {
     expect(engine.destroyed).toBe(0)
   })
 
-  it('can be used when our own folder was replaced with a file', async () => {
+  itInTurn('can be used when our own folder was replaced with a file', async () => {
     const { backend, engine } = open(api)
     await backend.exec('echo kept > a', T)
     await backend.exec(`rm -rf ${engine.state}; echo x > ${engine.state}`, T).catch(() => undefined)
@@ -147,7 +147,7 @@ describe.each(apis)('a healthy container, with the API %s,', (api) => {
     expect([first, warm]).toEqual([api === 'sdk' ? 4 : 5, 4])
   })
 
-  it('keeps its last copy while the workspace is missing', async () => {
+  itInTurn('keeps its last copy while the workspace is missing', async () => {
     const { backend, engine, box, world } = open(api)
     await backend.exec('echo kept > a', T)
     expect(await box.save()).toBe('saved')
@@ -157,7 +157,7 @@ describe.each(apis)('a healthy container, with the API %s,', (api) => {
     expect(world.stored).toEqual(before)
   })
 
-  it('is not destroyed when it answers with errors', async () => {
+  itInTurn('is not destroyed when it answers with errors', async () => {
     const { backend, engine, world, sandbox } = open(api)
     await backend.exec('echo kept > a', T)
     const spawn = engine.spawn.bind(engine)
@@ -176,7 +176,7 @@ describe.each(apis)('a healthy container, with the API %s,', (api) => {
     expect(engine.destroyed).toBe(0)
   })
 
-  it('keeps newer files when a command empties /tmp', async () => {
+  itInTurn('keeps newer files when a command empties /tmp', async () => {
     const { backend, engine, box } = open(api)
     await backend.exec('echo old > a', T)
     await box.save()
@@ -185,30 +185,38 @@ describe.each(apis)('a healthy container, with the API %s,', (api) => {
     expect(await backend.exec('cat a', T)).toMatchObject({ stdout: 'new\n', stderr: '' })
   })
 
-  it.each(['with a copy', 'without a copy'])('keeps newer files when our own folder is removed, %s', async (which) => {
-    const { backend, engine, box } = open(api)
-    await backend.exec('echo old > a', T)
-    if (which === 'with a copy') await box.save()
-    await backend.exec('echo new > a', T)
-    await backend.exec(`rm -rf ${engine.state}`, T).catch(() => undefined)
-    const shown = await backend.exec('cat a', T)
-    expect(shown).toMatchObject({ stdout: 'new\n', stderr: expect.stringContaining('left as it is') })
-    expect((await backend.exec('cat a', T)).stderr).toBe('')
-  })
+  itInTurn.each(['with a copy', 'without a copy'])(
+    'keeps newer files when our own folder is removed, %s',
+    async (which) => {
+      const { backend, engine, box } = open(api)
+      await backend.exec('echo old > a', T)
+      if (which === 'with a copy') await box.save()
+      await backend.exec('echo new > a', T)
+      await backend.exec(`rm -rf ${engine.state}`, T).catch(() => undefined)
+      const shown = await backend.exec('cat a', T)
+      expect(shown).toMatchObject({ stdout: 'new\n', stderr: expect.stringContaining('left as it is') })
+      expect((await backend.exec('cat a', T)).stderr).toBe('')
+    },
+  )
 
-  it.each(['lost', 'live', '', 'restored\\nlost', '\\0'])('keeps newer files when a record says %j', async (word) => {
-    const { backend, engine, box } = open(api)
-    await backend.exec('echo old > a', T)
-    await box.save()
-    await backend.exec('echo new > a', T)
-    await backend.exec(`printf '${word}' > ${engine.state}/restored; rm ${engine.state}/boot`, T).catch(() => undefined)
-    expect(await backend.exec('cat a', T)).toMatchObject({
-      stdout: 'new\n',
-      stderr: expect.stringContaining('left as it is'),
-    })
-  })
+  itInTurn.each(['lost', 'live', '', 'restored\\nlost', '\\0'])(
+    'keeps newer files when a record says %j',
+    async (word) => {
+      const { backend, engine, box } = open(api)
+      await backend.exec('echo old > a', T)
+      await box.save()
+      await backend.exec('echo new > a', T)
+      await backend
+        .exec(`printf '${word}' > ${engine.state}/restored; rm ${engine.state}/boot`, T)
+        .catch(() => undefined)
+      expect(await backend.exec('cat a', T)).toMatchObject({
+        stdout: 'new\n',
+        stderr: expect.stringContaining('left as it is'),
+      })
+    },
+  )
 
-  it('keeps what was only moved, removed or touched in its times since the copy', async () => {
+  itInTurn('keeps what was only moved, removed or touched in its times since the copy', async () => {
     const { backend, engine, box } = open(api)
     await backend.exec('mkdir d; echo 1 > d/a; echo 2 > b; touch -d 2001-01-01 d/a b', T)
     await box.save()
@@ -236,7 +244,7 @@ describe.each(bothApis)('a container that was killed, with the API %s,', (api) =
     })
   })
 
-  it('without that the platform has noticed runs the next command at most once', async () => {
+  itInTurn('without that the platform has noticed runs the next command at most once', async () => {
     const { backend, engine, box } = open(api)
     await backend.exec('echo kept > a', T)
     await box.save()
@@ -248,7 +256,7 @@ describe.each(bothApis)('a container that was killed, with the API %s,', (api) =
     expect(['kept\n', 'kept\nx\n']).toContain(stdout)
   })
 
-  it.runIf(isTried)(
+  itInTurn.runIf(isTried)(
     'without that the platform has noticed runs the first command after it, when there is no network',
     async () => {
       const { backend, engine, box } = open(api, { hosts: [] })
@@ -262,7 +270,7 @@ describe.each(bothApis)('a container that was killed, with the API %s,', (api) =
     },
   )
 
-  it.runIf(isTried)('by a command each time leaves an unknown outcome after the second one', async () => {
+  itInTurn.runIf(isTried)('by a command each time leaves an unknown outcome after the second one', async () => {
     const { backend, engine } = open(api, { hosts: [] })
     await backend.exec('true', T)
     const started = engine.outside('started')
@@ -277,7 +285,7 @@ describe.each(bothApis)('a container that was killed, with the API %s,', (api) =
     expect(engine.read(started).length).toBeLessThanOrEqual('x\nx\n'.length)
   })
 
-  it.runIf(isTried)('under a command of which a copy was made does not run it again', async () => {
+  itInTurn.runIf(isTried)('under a command of which a copy was made does not run it again', async () => {
     const { backend, engine, box } = open(api, { hosts: [] })
     await backend.exec('true', T)
     const running = backend.exec('echo x >> runs; sleep 20', T)
@@ -352,7 +360,7 @@ describe.each(apis)('a container that is paused, with the API %s,', (api) => {
     expect(engine).toMatchObject({ destroyed: 0, starts: 1 })
   })
 
-  it('under a command goes on with it', async () => {
+  itInTurn('under a command goes on with it', async () => {
     const { backend, engine } = open(api)
     await backend.exec('true', T)
     const running = backend.exec('echo x >> runs; sleep 0.3; cat runs', T)
@@ -362,7 +370,7 @@ describe.each(apis)('a container that is paused, with the API %s,', (api) => {
     expect(await running).toMatchObject({ stdout: 'x\n', exitCode: 0 })
   })
 
-  it('for too long is replaced, and the loss is told', async () => {
+  itInTurn('for too long is replaced, and the loss is told', async () => {
     const { backend, engine, box, world } = open(api, { silenceMs: 2_000 })
     await backend.exec('echo kept > a', T)
     await box.save()
@@ -384,7 +392,7 @@ describe('a container of the SDK that does not start at once', () => {
     expect(engine.destroyed).toBe(0)
   })
 
-  it('when a command comes is retried, because the command has not run', async () => {
+  itInTurn('when a command comes is retried, because the command has not run', async () => {
     const { backend, sandbox, engine } = open('sdk')
     await backend.exec('true', T)
     const exec = sandbox.execWithSessionToken.bind(sandbox)
@@ -397,44 +405,56 @@ describe('a container of the SDK that does not start at once', () => {
     expect(await backend.exec('echo x >> runs; cat runs', T)).toMatchObject({ stdout: 'x\n' })
   })
 
-  it('ever is an error, after the object was reset', async () => {
-    const { backend, sandbox, world } = open('sdk', { retryMs: 1 })
-    sandbox.failingStarts = Number.POSITIVE_INFINITY
-    await expect(backend.exec('echo on', T)).rejects.toMatchObject({
-      code: 'unavailable',
-      message: expect.not.stringContaining('unknown'),
-    })
-    expect(world.resets).toBeGreaterThan(0)
-  }, 30_000)
+  itInTurn(
+    'ever is an error, after the object was reset',
+    async () => {
+      const { backend, sandbox, world } = open('sdk', { retryMs: 1 })
+      sandbox.failingStarts = Number.POSITIVE_INFINITY
+      await expect(backend.exec('echo on', T)).rejects.toMatchObject({
+        code: 'unavailable',
+        message: expect.not.stringContaining('unknown'),
+      })
+      expect(world.resets).toBeGreaterThan(0)
+    },
+    30_000,
+  )
 
-  it('answers no request any more when its object ends, as none may begin there', async () => {
-    const { backend, sandbox, engine } = open('sdk', { retryMs: 1 })
-    sandbox.failingStarts = Number.POSITIVE_INFINITY
-    await backend.exec('echo on', T).catch(() => undefined)
-    sandbox.failingStarts = 0
-    await expect(backend.exec('echo x >> runs', T)).rejects.toMatchObject({ code: 'unavailable' })
-    expect(engine.starts).toBe(0)
-  }, 60_000)
+  itInTurn(
+    'answers no request any more when its object ends, as none may begin there',
+    async () => {
+      const { backend, sandbox, engine } = open('sdk', { retryMs: 1 })
+      sandbox.failingStarts = Number.POSITIVE_INFINITY
+      await backend.exec('echo on', T).catch(() => undefined)
+      sandbox.failingStarts = 0
+      await expect(backend.exec('echo x >> runs', T)).rejects.toMatchObject({ code: 'unavailable' })
+      expect(engine.starts).toBe(0)
+    },
+    60_000,
+  )
 
-  it('is destroyed when it is silent, and the command runs', async () => {
+  itInTurn('is destroyed when it is silent, and the command runs', async () => {
     const { backend, sandbox, engine } = open('sdk', { silenceMs: 300 })
     sandbox.isSilent = true
     expect((await backend.exec('echo on', T)).stdout).toBe('on\n')
     expect(engine.destroyed).toBe(1)
   })
 
-  it('and stays silent is an error that says so, in bounded time', async () => {
-    const { backend, sandbox, engine } = open('sdk', { silenceMs: 50 })
-    sandbox.execWithSessionToken = () => new Promise<never>(() => {})
-    const since = performance.now()
-    await expect(backend.exec('echo on', T)).rejects.toMatchObject({
-      code: 'unavailable',
-      message: expect.stringContaining('did not end within 0.05 s'),
-    })
-    expect([engine.destroyed > 0, performance.now() - since < 30_000]).toEqual([true, true])
-  }, 40_000)
+  itInTurn(
+    'and stays silent is an error that says so, in bounded time',
+    async () => {
+      const { backend, sandbox, engine } = open('sdk', { silenceMs: 50 })
+      sandbox.execWithSessionToken = () => new Promise<never>(() => {})
+      const since = performance.now()
+      await expect(backend.exec('echo on', T)).rejects.toMatchObject({
+        code: 'unavailable',
+        message: expect.stringContaining('did not end within 0.05 s'),
+      })
+      expect([engine.destroyed > 0, performance.now() - since < 30_000]).toEqual([true, true])
+    },
+    40_000,
+  )
 
-  it('whose server has died is saved on another way before it is replaced', async () => {
+  itInTurn('whose server has died is saved on another way before it is replaced', async () => {
     const { backend, sandbox, engine, world } = open('sdk')
     await backend.exec('echo never saved > a', T)
     sandbox.isServerDead = true
@@ -466,7 +486,7 @@ describe('a command whose answer is lost', () => {
     expect((await opened.backend.exec('cat runs', T)).stdout).toBe('x\n')
   })
 
-  it('while it runs is waited for', async () => {
+  itInTurn('while it runs is waited for', async () => {
     const opened = open('sdk')
     const { backend, sandbox } = opened
     await backend.exec('true', T)
@@ -499,14 +519,14 @@ describe('output of a container', () => {
     expect(sandbox.cuts).toBeGreaterThan(isLong ? 250 : 5)
   })
 
-  it('that never arrives in full is an error', async () => {
+  itInTurn('that never arrives in full is an error', async () => {
     const { backend, sandbox } = open('sdk')
     await backend.exec('true', T)
     sandbox.execWithSessionToken = async () => ({ stdout: '9' })
     await expect(backend.exec('echo lost', T)).rejects.toMatchObject({ code: 'unavailable' })
   })
 
-  it('of a file is read again until it has its size', async () => {
+  itInTurn('of a file is read again until it has its size', async () => {
     const { backend, sandbox } = open('sdk')
     const bytes = new Uint8Array(5_000).fill(65)
     await backend.files.write('a', bytes)
@@ -529,7 +549,7 @@ describe('a command in a container', () => {
     expect(result.stderr).toContain('was killed before its time limit')
   })
 
-  it('keeps its output so far when it is stopped', async () => {
+  itInTurn('keeps its output so far when it is stopped', async () => {
     const { backend } = open('sdk')
     await backend.exec('true', T)
     const stop = new AbortController()
@@ -539,7 +559,7 @@ describe('a command in a container', () => {
     expect(await running).toMatchObject({ exitCode: null, timedOut: false, stdout: 'first\n' })
   })
 
-  it('in the background that is killed by the system has its true code', async () => {
+  itInTurn('in the background that is killed by the system has its true code', async () => {
     const { backend } = open('sdk')
     await backend.jobs?.start('j', 'kill -KILL $$', { timeoutMs: 60_000 })
     await until(async () => (await backend.jobs?.state('j'))?.at !== 'running')
@@ -668,7 +688,7 @@ describe.each(apis)('saving that fails for long, with the API %s,', (api) => {
     expect((await backend.exec('true', T)).stderr).toBe('')
   })
 
-  it('says so when there is no copy', async () => {
+  itInTurn('says so when there is no copy', async () => {
     const { backend, box, bucket, world } = open(api)
     bucket.isDown = true
     await backend.exec('true', T)

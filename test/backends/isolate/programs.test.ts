@@ -5,7 +5,7 @@ import type { Program, ProgramAnswer, ProgramEnd } from '#agent/core/program.ts'
 import { openPrograms } from '#backends/isolate/programs.ts'
 import { until } from '../../support/scripted-model.ts'
 import { bindings, inWorkspace } from '../support/workspace.ts'
-import { firstRows } from '#test/support/long.ts'
+import { firstRows, itInTurn } from '#test/support/long.ts'
 
 const run = openPrograms({ loader: bindings.LOADER, tenantId: 'test' })
 const echo: Program['call'] = async (name, input) => ({ ok: { name, input } })
@@ -53,7 +53,7 @@ describe('the object state of a program', () => {
     expect(await running('state.n', { state: '{"n":4}' })).toEqual({ status: 'success', output: '4\n' })
   })
 
-  it.each([
+  itInTurn.each([
     ['too large', 'state.a = "x".repeat(40_000)', /at most 32768 characters/],
     ['no object', 'state = 7', /must be an object/],
     ['circular', 'state.a = state', /circular/i],
@@ -170,7 +170,7 @@ describe('tools', () => {
     )
   })
 
-  it('run concurrently', async () => {
+  itInTurn('run concurrently', async () => {
     const begun: (() => void)[] = []
     // None is answered before the fourth has begun.
     const call = () =>
@@ -182,7 +182,7 @@ describe('tools', () => {
     expect(await running(source, { call })).toEqual({ status: 'success', output: '4\n' })
   })
 
-  it('throw an error with the result', async () => {
+  itInTurn('throw an error with the result', async () => {
     const call = async () => ({ error: 'File not found', result: { similar: ['b'] } })
     const source = `try { await read_file('a') } catch (error) { console.log(error.message, error.result.similar[0]) }`
     expect((await running(source, { call })).output).toBe('read_file: File not found b\n')
@@ -192,7 +192,7 @@ describe('tools', () => {
     })
   })
 
-  it('are awaited when the program did not', async () => {
+  itInTurn('are awaited when the program did not', async () => {
     const asked: unknown[] = []
     const call: Program['call'] = async (_, input) => {
       await scheduler.wait(5)
@@ -229,7 +229,7 @@ describe('isolation', () => {
     )
   })
 
-  it('keeps no state between runs', async () => {
+  itInTurn('keeps no state between runs', async () => {
     await running('globalThis.left = 1; Array.prototype.left = 1; tools.left')
     expect((await running('[typeof left, [].left === undefined]')).output).toBe('["undefined",true]\n')
   })
@@ -290,7 +290,7 @@ describe('an endless command or loop', () => {
     },
   )
 
-  it.each([
+  itInTurn.each([
     '/(a+)+$/.test("a".repeat(50) + "!")',
     'new RegExp("(a|a)*$").test("a".repeat(50) + "!")',
     '"a".match("(.*a+)*b")',
@@ -301,7 +301,7 @@ describe('an endless command or loop', () => {
     expect((await running(source)).error).toMatch(/itself repeats, which can take forever/)
   })
 
-  it.each([
+  itInTurn.each([
     '/(\\d+,)+/.exec("1,2,")[0]',
     '/"(?:[^"\\\\]|\\\\.)*"/.exec("x \\"y\\"")[0].length',
     '"a1b2".replace(/([a-z])(\\d)/g, "$2$1")',
@@ -310,7 +310,7 @@ describe('an endless command or loop', () => {
     expect((await running(source)).status).toBe('success')
   })
 
-  it('does not include a program that awaits long calls', async () => {
+  itInTurn('does not include a program that awaits long calls', async () => {
     const call = async (): Promise<ProgramAnswer> => {
       const end = performance.now() + 40
       while (performance.now() < end);
@@ -320,7 +320,7 @@ describe('an endless command or loop', () => {
     expect(await running(source, { call })).toEqual({ status: 'success', output: 'done\n' })
   })
 
-  it('does not include long work that pauses', async () => {
+  itInTurn('does not include long work that pauses', async () => {
     const source = 'let s = 0\nfor (let i = 0; i < 3e6; i++) s += i\ns'
     expect(await running(source)).toEqual({ status: 'success', output: '4499998500000\n' })
   })
@@ -357,7 +357,7 @@ describe('time', () => {
     expect(end).toEqual({ status: 'timeout', output: 'begun\n', error: 'Stopped after 0.2 s.' })
   })
 
-  it('makes no call after the timeout', async () => {
+  itInTurn('makes no call after the timeout', async () => {
     let made = 0
     const call = async () => (made++, { ok: {} })
     const source = 'for (;;) { await read_file("a"); await new Promise((go) => setTimeout(go, 5)) }'
@@ -368,7 +368,7 @@ describe('time', () => {
     expect(made).toBe(before)
   })
 
-  it('a stop ends a program and its calls', async () => {
+  itInTurn('a stop ends a program and its calls', async () => {
     const stop = new AbortController()
     let made = 0
     const call = async () => {
@@ -384,7 +384,7 @@ describe('time', () => {
     expect(made).toBe(before)
   })
 
-  it('waits when two programs run already', async () => {
+  itInTurn('waits when two programs run already', async () => {
     const gates: (() => void)[] = []
     const call = () => new Promise<ProgramAnswer>((go) => gates.push(() => go({ ok: {} })))
     const three = [1, 2, 3].map(() => running('await read_file("a")', { call }))

@@ -4,6 +4,7 @@ import { describe, expect, it } from 'vitest'
 import type { DocumentKind } from '#agent/core/media/document-writer.ts'
 import { openDocumentWriter } from '#backends/make-document/make-document.ts'
 import { openDocuments } from '#backends/pdf/pdf.ts'
+import { itInTurn } from '#test/support/long.ts'
 import { bindings } from '../support/workspace.ts'
 
 const loader = bindings.LOADER!
@@ -49,7 +50,7 @@ describe('a document', () => {
       expect(text).toContain(part)
   })
 
-  it('in Excel has rows, and text that looks like a formula is text', async () => {
+  itInTurn('in Excel has rows, and text that looks like a formula is text', async () => {
     const bytes = await write('xlsx', '[["Name","Sum"],["=HYPERLINK(\\"http://x\\")",3],["+1","@x"]]')
     const read = await openDocuments({ loader, owner: 'test' }).office(bytes, 'xlsx', signal)
     const text = 'text' in read ? read.text : read.refused
@@ -57,7 +58,7 @@ describe('a document', () => {
     expect(await entryOf(bytes, 'xl/worksheets/sheet1.xml')).not.toContain('<f>')
   })
 
-  it('in PDF has the text on pages', async () => {
+  itInTurn('in PDF has the text on pages', async () => {
     const long = `${report}\n${Array.from({ length: 120 }, (_, n) => `Paragraph ${n} with some words.\n`).join('\n')}`
     const read = await openDocuments({ loader, owner: 'test' }).pdf(await write('pdf', long), signal)
     const text = 'pages' in read ? read.pages.join('\n') : read.refused
@@ -66,7 +67,7 @@ describe('a document', () => {
     expect('pages' in read && read.total).toBeGreaterThan(2)
   })
 
-  it('in PowerPoint has a slide for each heading', async () => {
+  itInTurn('in PowerPoint has a slide for each heading', async () => {
     const bytes = await write('pptx', '# One\n\n- a & b\n\n## Two\n\nText.\n\n---\n\n# Three\n\n| A |\n|---|\n| =1 |')
     expect(await Promise.all([1, 2, 3].map((n) => entryOf(bytes, `ppt/slides/slide${n}.xml`)))).toEqual([
       expect.stringMatching(/One.*a &amp; b/s),
@@ -79,7 +80,7 @@ describe('a document', () => {
   const odd =
     '# One\u001b[0m\n\nA\bB\u0000C\ufffe\ud800 D\u2028E\u3000F.\n\n| Head\u0001 |\n|---|\n| a\u000bb |\n\n```\n\tif\u00a0x\u3000y\n```\n'
 
-  it.each([
+  itInTurn.each([
     ['docx', 'word/document.xml'],
     ['pptx', 'ppt/slides/slide1.xml'],
     ['xlsx', 'xl/worksheets/sheet1.xml'],
@@ -89,13 +90,13 @@ describe('a document', () => {
     expect(xml).not.toMatch(/[^\P{Cc}\t\n\r]|[\ufffe\uffff]|&#(?:x0?[0-8bcef]|[0-8]|1[124-9]);/iu)
   })
 
-  it('in PDF is made of a text with control characters, tabs and spaces of all kinds', async () => {
+  itInTurn('in PDF is made of a text with control characters, tabs and spaces of all kinds', async () => {
     const read = await openDocuments({ loader, owner: 'test' }).pdf(await write('pdf', odd), signal)
     const text = 'pages' in read ? read.pages.join('\n') : read.refused
     for (const part of ['One[0m', 'ABC', 'Head', 'ab', 'if x y']) expect(text).toContain(part)
   })
 
-  it('in Excel has names of sheets that differ, and cells that Excel reads', async () => {
+  itInTurn('in Excel has names of sheets that differ, and cells that Excel reads', async () => {
     const long = 'x'.repeat(40_000)
     const name = 'n'.repeat(31)
     const sheets = {
@@ -117,12 +118,12 @@ describe('a document', () => {
     expect(strings).not.toContain('x'.repeat(32_768))
   })
 
-  it('as SVG is the diagram', async () => {
+  itInTurn('as SVG is the diagram', async () => {
     const svg = new TextDecoder().decode(await write('svg', '```mermaid\nflowchart LR\n  A[Start] --> B[End]\n```'))
     expect(svg).toMatch(/^<svg[\s>].*Start.*End.*<\/svg>\s*$/s)
   })
 
-  it('in PDF has Greek, Cyrillic and Polish letters, and tells which letters no font has', async () => {
+  itInTurn('in PDF has Greek, Cyrillic and Polish letters, and tells which letters no font has', async () => {
     const made = await openDocumentWriter(loader, 'test')(
       'pdf',
       '# Zażółć gęślą\n\nΚαλημέρα, **Привет** and 漢字.',
@@ -135,7 +136,7 @@ describe('a document', () => {
     expect(made.warnings).toEqual([expect.stringContaining('漢 字')])
   })
 
-  it.each([
+  itInTurn.each([
     ['<svg xmlns="http://www.w3.org/2000/svg" width="40" height="20"><text y="15">Ω</text></svg>', 80, 40],
     ['<svg xmlns="http://www.w3.org/2000/svg" width="30000" height="30000"/>', 4_096, 4_096],
   ])('as PNG has the size of its SVG, within bounds', async (svg, width, height) => {
@@ -143,7 +144,7 @@ describe('a document', () => {
     expect(imageSize(bytes)).toEqual({ width, height })
   })
 
-  it('as PNG draws letters of a diagram, and tells which it cannot draw', async () => {
+  itInTurn('as PNG draws letters of a diagram, and tells which it cannot draw', async () => {
     const draw = (label: string) => openDocumentWriter(loader, 'test')('png', `flowchart LR\n  A[${label}]`, signal)
     const [first, second, third] = [await draw('Привет'), await draw('Тевирп'), await draw('漢')]
     if ('refused' in first || 'refused' in second || 'refused' in third) throw new Error('refused')
@@ -154,7 +155,7 @@ describe('a document', () => {
     expect([first.warnings, third.warnings]).toEqual([undefined, [expect.stringContaining('漢')]])
   })
 
-  it.each([
+  itInTurn.each([
     ['pdf', '漢字漢字', 'these characters: 漢 字'],
     ['png', 'no diagram at all', 'cannot be drawn'],
     ['png', '<svg xmlns="http://www.w3.org/2000/svg" width="10"', 'cannot be drawn'],

@@ -6,7 +6,7 @@ import { openDocuments } from '#backends/pdf/pdf.ts'
 import { countLoader } from '../../support/billed-requests.ts'
 import { lines, packed, pdfWith } from '../support/pdf.ts'
 import { bindings } from '../support/workspace.ts'
-import { firstRows } from '#test/support/long.ts'
+import { firstRows, itInTurn } from '#test/support/long.ts'
 
 // Loads the reader in advance, so that its time does not count for the first test.
 await import('#backends/pdf/inside/in-process.ts')
@@ -55,16 +55,16 @@ describe.each(firstRows(1, ways))('in %s', (_, options) => {
     expect(await pdf(file, signal)).toEqual(whole('Annual report\nof (all) things', 'Page two'))
   })
 
-  it('pages without text are empty', async () => {
+  itInTurn('pages without text are empty', async () => {
     expect(await pdf(await pdfWith(['0 0 10 10 re f', lines('x')]), signal)).toEqual(whole('', 'x'))
   })
 
-  it('a missing page is listed, and the others are read', async () => {
+  itInTurn('a missing page is listed, and the others are read', async () => {
     const file = await pdfWith([lines('one'), lines('two')], { kids: '4 0 R 6 0 R 99 0 R', count: 3 })
     expect(await pdf(file, signal)).toEqual({ pages: ['one', 'two', ''], total: 3, unread: [3] })
   })
 
-  it('a file with a damaged object table is read', async () => {
+  itInTurn('a file with a damaged object table is read', async () => {
     const file = await pdfWith([lines('saved')])
     expect(await pdf(file.slice(0, -'000\n%%EOF'.length), signal)).toEqual(whole('saved'))
   })
@@ -94,23 +94,23 @@ describe.each(firstRows(1, ways))('in %s', (_, options) => {
     expect(await pdf(await pdfWith([lines('next')]), signal)).toEqual(whole('next'))
   })
 
-  it('pages that were read before the step limit are kept', async () => {
+  itInTurn('pages that were read before the step limit are kept', async () => {
     const file = await pdfWith([lines('first'), ' '.repeat(40e6), lines('last')])
     expect(await pdf(file, signal)).toEqual({ pages: ['first'], total: 3, unread: [], stopped: 'work' })
   })
 
-  it('concurrent files are read one after the other', async () => {
+  itInTurn('concurrent files are read one after the other', async () => {
     const files = await Promise.all(['a', 'b', 'c'].map((text) => pdfWith([lines(text)])))
     const answers = await Promise.all(files.map((file) => pdf(file, signal)))
     expect(answers).toEqual([whole('a'), whole('b'), whole('c')])
   })
 
-  it('time is limited', async () => {
+  itInTurn('time is limited', async () => {
     const hurried = openDocuments({ ...options, timeoutMs: 300 })
     expect(await hurried.pdf(await pdfWith(['q Q '.repeat(8e6)]), signal)).toEqual({ refused: 'stopped' })
   })
 
-  it('a stop ends reading at once', async () => {
+  itInTurn('a stop ends reading at once', async () => {
     expect(await pdf(await pdfWith([lines('a')]), AbortSignal.abort())).toEqual({ refused: 'stopped' })
   })
 })
@@ -122,7 +122,7 @@ describe('without an isolate', () => {
   })
 })
 
-it('the documents of a session share one isolate of each kind', async () => {
+itInTurn('the documents of a session share one isolate of each kind', async () => {
   const ids = new Set<string>()
   const { pdf, office } = openDocuments({ loader: countLoader(bindings.LOADER!, ids), owner: 'a session' })
   for (let n = 0; n < 3; n++) expect(await pdf(await pdfWith([lines(`Page ${n}`)]), signal)).toEqual(whole(`Page ${n}`))

@@ -3,7 +3,7 @@
 import { describe, expect, it } from 'vitest'
 import type { ExecResult } from '#agent/core/backend.ts'
 import { bindings, inWorkspace, type Workspace } from '../support/workspace.ts'
-import { firstRows, isLong } from '#test/support/long.ts'
+import { firstRows, isLong, itInTurn } from '#test/support/long.ts'
 
 /** Calls another session repeatedly during the work, and returns the number of responses and the longest wait. */
 async function meanwhile<T>(work: Promise<T>): Promise<{ result: T; answers: number; longest: number }> {
@@ -64,7 +64,7 @@ describe('an endless command or loop', () => {
     },
   )
 
-  it('yes prints enough for its reader', async () => {
+  itInTurn('yes prints enough for its reader', async () => {
     expect((await attack('yes | head -2')).result).toMatchObject({ exitCode: 0, stdout: 'y\ny\n' })
   })
 })
@@ -84,7 +84,7 @@ describe('memory', () => {
     expect(result.stdout.length).toBeLessThan(300_000)
   })
 
-  it.each([
+  itInTurn.each([
     ['a file that grows', 'echo x > a; while :; do cat a a > b; mv b a; done'],
     ['a file without end', 'truncate -s 10G x'],
     ['a copy without end', 'dd if=/dev/zero of=big bs=1M count=5000'],
@@ -111,7 +111,7 @@ describe('long input', () => {
     expect(result.stderr).toMatch(reason)
   })
 
-  it('of two unlike files is compared coarsely in limited time', { timeout: 60_000 }, async () => {
+  itInTurn('of two unlike files is compared coarsely in limited time', { timeout: 60_000 }, async () => {
     const { result } = await attack('seq 1 2 60000 > a; seq 2 2 60000 > b; diff a b | wc -l')
     expect(result).toMatchObject({ exitCode: 0, stdout: '60002\n' })
   })
@@ -141,7 +141,7 @@ describe('a timeout', () => {
     expect(answers).toBeGreaterThan(3)
   })
 
-  it.each([
+  itInTurn.each([
     ['inline', undefined],
     ['in the isolate', bindings.LOADER],
   ])('is the end of writing, too: %s', { timeout: 60_000 }, async (_, loader) => {
@@ -157,7 +157,7 @@ describe('a timeout', () => {
     })
   })
 
-  it('also ends an exit handler', async () => {
+  itInTurn('also ends an exit handler', async () => {
     const { result } = await attack("trap 'sleep 1000; echo late' EXIT; echo early", 500)
     expect(result).toMatchObject({ timedOut: true })
     expect(result.stdout).not.toContain('late')
@@ -175,7 +175,7 @@ describe('bytes', () => {
     })
   })
 
-  it('of another encoding are decoded leniently, and pass through pipes unchanged', async () => {
+  itInTurn('of another encoding are decoded leniently, and pass through pipes unchanged', async () => {
     const { result } = await attack(`echo 636166e90a | xxd -r -p > f; cat f; cat f | wc -c; cat f | xxd -p`)
     expect(result.stdout.split('\n').slice(1)).toEqual(['5', '636166e90a', ''])
   })
@@ -205,14 +205,15 @@ describe('many and large files', () => {
     }),
   )
 
-  it('a file of 100 MB is rejected with a hint', () =>
+  itInTurn('a file of 100 MB is rejected with a hint', () =>
     inWorkspace({}, async ({ backend }) => {
       const large = backend.files.write('large', new Uint8Array(100_000_000))
       await expect(large).rejects.toMatchObject({ code: 'unsupported', hint: expect.stringContaining('30 MiB') })
       expect(backend.usedBytes()).toBe(0)
-    }))
+    }),
+  )
 
-  it('a file of 20 MB is stored, but is too large for a command that reads it whole', { timeout: 60_000 }, () =>
+  itInTurn('a file of 20 MB is stored, but is too large for a command that reads it whole', { timeout: 60_000 }, () =>
     inWorkspace({ loader: bindings.LOADER }, async ({ backend }) => {
       await backend.files.write('large', new Uint8Array(20_000_000).fill(97))
       expect((await backend.files.read('large'))?.byteLength).toBe(20_000_000)
@@ -221,11 +222,12 @@ describe('many and large files', () => {
     }),
   )
 
-  it('the quota of the workspace applies to tools and commands', () =>
+  itInTurn('the quota of the workspace applies to tools and commands', () =>
     inWorkspace({ quotaBytes: () => 10_000 }, async ({ backend }) => {
       await expect(backend.files.write('x', new Uint8Array(10_001))).rejects.toMatchObject({ code: 'quota' })
       const { stderr } = await backend.exec('while :; do yes >> log || break; done', { timeoutMs: 20_000 })
       expect(stderr).toContain('no space left')
       expect(backend.usedBytes()).toBeLessThanOrEqual(10_000)
-    }))
+    }),
+  )
 })

@@ -3,6 +3,7 @@
 import { env, runInDurableObject } from 'cloudflare:test'
 import { beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { readFrame } from '#channels/slack/socket-mode.ts'
+import { itInTurn } from '#test/support/long.ts'
 import { getSessionId } from '../../support/chat.ts'
 import { model, type Reply, says, until } from '../../support/scripted-model.ts'
 import { createSlackApi, slackError } from '../../support/slack-api.ts'
@@ -57,7 +58,7 @@ describe('a channel with a socket', () => {
     expect(scripted.requests).toHaveLength(2)
   })
 
-  it('takes commands and presses', async () => {
+  itInTurn('takes commands and presses', async () => {
     const { api, link } = await createBot([])
     const socket = await link()
     socket.send(command('1', '/status'))
@@ -75,7 +76,7 @@ describe('a channel with a socket', () => {
     expect(socket.received[1]).toEqual({ envelope_id: 'e2' })
   })
 
-  it('tells the person that their command is ignored', async () => {
+  itInTurn('tells the person that their command is ignored', async () => {
     const { link } = await createBot([], { allow_users: ['U2'], allow_chats: [] })
     const socket = await link()
     socket.send({ ...command('1', 'hello', 'U1'), payload: { ...command('1', 'hello').payload, channel_id: 'C7' } })
@@ -83,7 +84,7 @@ describe('a channel with a socket', () => {
     expect(socket.received[0]).toMatchObject({ payload: { response_type: 'ephemeral' } })
   })
 
-  it('opens the next socket before the old one closes', async () => {
+  itInTurn('opens the next socket before the old one closes', async () => {
     const { api, link } = await createBot([says('One.'), says('Two.')])
     const first = await link()
     first.send({ type: 'disconnect', reason: 'refresh_requested' })
@@ -94,7 +95,7 @@ describe('a channel with a socket', () => {
     expect(api.links).toHaveLength(2)
   })
 
-  it('opens one successor, however often it is asked to', async () => {
+  itInTurn('opens one successor, however often it is asked to', async () => {
     const { api, link } = await createBot([says('One.')])
     const first = await link()
     for (let n = 0; n < 5; n++) first.send({ type: 'disconnect', reason: 'warning' })
@@ -105,7 +106,7 @@ describe('a channel with a socket', () => {
     await until(() => api.texts.includes('One.'))
   })
 
-  it('does not spin when each socket is closed at once', async () => {
+  itInTurn('does not spin when each socket is closed at once', async () => {
     const { api, link } = await createBot([])
     await link()
     const end = Date.now() + 3_000
@@ -129,7 +130,7 @@ describe('a channel with a socket', () => {
     expect(api.texts).toEqual(['One.', 'Two.'])
   })
 
-  it('leaves an event without acknowledgement that cannot be stored', async () => {
+  itInTurn('leaves an event without acknowledgement that cannot be stored', async () => {
     const { api, link, channel, tenantId } = await createBot([says('One.')])
     const session = objectOf(await getSessionId({ channel }, 'D1'), tenantId)
     await refuseEvents(session)
@@ -144,7 +145,7 @@ describe('a channel with a socket', () => {
     expect(socket.received).toEqual([{ envelope_id: 'e1' }])
   })
 
-  it('stops with the reason at a token that Slack refuses, and starts with a new one', async () => {
+  itInTurn('stops with the reason at a token that Slack refuses, and starts with a new one', async () => {
     const slack = createSlackApi()
     slack.api.socketFailure = () => slackError('invalid_auth')
     const { object, key, path, link, appToken } = await createBot([], {}, slack)
@@ -157,7 +158,7 @@ describe('a channel with a socket', () => {
     expect(tested.body.detail).toContain('The socket: connected.')
   })
 
-  it('closes when the channel is deleted, or gets a webhook', async () => {
+  itInTurn('closes when the channel is deleted, or gets a webhook', async () => {
     const { key, path, link } = await createBot([])
     const socket = await link()
     const missing = await call('PATCH', path, { key, body: { settings: { delivery: 'webhook' } } })
@@ -169,7 +170,7 @@ describe('a channel with a socket', () => {
   })
 })
 
-it.each([
+itInTurn.each([
   ['no JSON', '{', { kind: 'ignored' }],
   ['another shape', '[]', { kind: 'ignored' }],
   ['a greeting', '{"type":"hello"}', { kind: 'ready' }],

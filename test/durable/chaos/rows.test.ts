@@ -6,6 +6,7 @@
 
 import { beforeAll, describe, expect, it } from 'vitest'
 import { armFailpoints } from '#durable/platform/failpoint.ts'
+import { itInTurn } from '#test/support/long.ts'
 import { calls, Gate, hangs, model, type Reply, listTexts, says, until } from '../../support/scripted-model.ts'
 import { call, applyMigrations, newSession, request } from '../../worker/client.ts'
 import { listLines, subscribe, listMessages, type Run } from '../../worker/listen.ts'
@@ -65,40 +66,46 @@ describe('a message', () => {
     expect(scripted.requests.length).toBe(1)
   })
 
-  it('row 2: while a turn runs, written and not committed: the worker sends it again, and it is the next turn', async () => {
-    const gate = new Gate()
-    const { id } = await createSession([says('Hel', gate), says('Hello.')])
-    const run = await begin(id)
-    await gate.waitUntilReached()
-    await dieAt(id, 'accepted')
-    const answer = await request('POST', `/api/sessions/${id}/chat`, { body: { input: 'more', mode: 'queue' } })
-    expect(answer.status).toBe(200)
-    expect(await goOn(id, run)).toMatchObject({ output: 'Hello.' })
-    expect(await listLines(id)).toEqual(['user: go', 'assistant: Hello.', 'user: more', 'assistant: ok'])
-  })
+  itInTurn(
+    'row 2: while a turn runs, written and not committed: the worker sends it again, and it is the next turn',
+    async () => {
+      const gate = new Gate()
+      const { id } = await createSession([says('Hel', gate), says('Hello.')])
+      const run = await begin(id)
+      await gate.waitUntilReached()
+      await dieAt(id, 'accepted')
+      const answer = await request('POST', `/api/sessions/${id}/chat`, { body: { input: 'more', mode: 'queue' } })
+      expect(answer.status).toBe(200)
+      expect(await goOn(id, run)).toMatchObject({ output: 'Hello.' })
+      expect(await listLines(id)).toEqual(['user: go', 'assistant: Hello.', 'user: more', 'assistant: ok'])
+    },
+  )
 
-  it('row 3: committed, no 2xx yet: the turn runs, and a delivery of the same again is the same turn', async () => {
-    const { id, scripted } = await createSession([says('Hello.')])
-    const deliver = () =>
-      call<Run>('POST', `/api/sessions/${id}/chat`, {
-        body: { input: 'go' },
-        headers: { 'idempotency-key': `row3-${id}` },
+  itInTurn(
+    'row 3: committed, no 2xx yet: the turn runs, and a delivery of the same again is the same turn',
+    async () => {
+      const { id, scripted } = await createSession([says('Hello.')])
+      const deliver = () =>
+        call<Run>('POST', `/api/sessions/${id}/chat`, {
+          body: { input: 'go' },
+          headers: { 'idempotency-key': `row3-${id}` },
+        })
+      hangAt('before-model')
+      const first = deliver().catch(() => undefined)
+      await cameTo('before-model')
+      armFailpoints('')
+      await kill(id)
+      await first
+      await fireAlarm(id)
+      const again = await until(async () => {
+        const answer = await deliver()
+        return answer.status === 200 ? answer.body : undefined
       })
-    hangAt('before-model')
-    const first = deliver().catch(() => undefined)
-    await cameTo('before-model')
-    armFailpoints('')
-    await kill(id)
-    await first
-    await fireAlarm(id)
-    const again = await until(async () => {
-      const answer = await deliver()
-      return answer.status === 200 ? answer.body : undefined
-    })
-    expect(again).toMatchObject({ output: 'Hello.' })
-    expect(await listLines(id)).toEqual(['user: go', 'assistant: Hello.'])
-    expect(scripted.requests.length).toBe(1)
-  })
+      expect(again).toMatchObject({ output: 'Hello.' })
+      expect(await listLines(id)).toEqual(['user: go', 'assistant: Hello.'])
+      expect(scripted.requests.length).toBe(1)
+    },
+  )
 })
 
 describe('the model', () => {
@@ -112,21 +119,24 @@ describe('the model', () => {
     expect(await listLines(id)).toEqual(['user: go', 'assistant: Hello.'])
   })
 
-  it.each(['first', 'middle', 'last'] as const)('row 7: at the %s piece of its answer: one answer', async (piece) => {
-    const gate = new Gate()
-    const words = { first: ['one ', gate], middle: ['one ', 'two ', gate], last: ['one ', 'two ', 'three', gate] }
-    const { id } = await createSession([says(...words[piece]), says('one two three')])
-    const run = await begin(id)
-    const listener = await subscribe(id, 0)
-    await gate.waitUntilReached()
-    expect(await dieAndGoOn(id, run)).toMatchObject({ output: 'one two three' })
-    expect(await listLines(id)).toEqual(['user: go', 'assistant: one two three'])
-    listener.close()
-    const after = await subscribe(id, 0)
-    await after.waitFor('run.completed')
-    expect(after.types.filter((type) => type === 'turn.restarted')).toHaveLength(1)
-    after.close()
-  })
+  itInTurn.each(['first', 'middle', 'last'] as const)(
+    'row 7: at the %s piece of its answer: one answer',
+    async (piece) => {
+      const gate = new Gate()
+      const words = { first: ['one ', gate], middle: ['one ', 'two ', gate], last: ['one ', 'two ', 'three', gate] }
+      const { id } = await createSession([says(...words[piece]), says('one two three')])
+      const run = await begin(id)
+      const listener = await subscribe(id, 0)
+      await gate.waitUntilReached()
+      expect(await dieAndGoOn(id, run)).toMatchObject({ output: 'one two three' })
+      expect(await listLines(id)).toEqual(['user: go', 'assistant: one two three'])
+      listener.close()
+      const after = await subscribe(id, 0)
+      await after.waitFor('run.completed')
+      expect(after.types.filter((type) => type === 'turn.restarted')).toHaveLength(1)
+      after.close()
+    },
+  )
 
   it('row 17: results saved, the next request lost: goes on, and no tool runs again', async () => {
     const { id, scripted } = await createSession([calls(append), says('Done.')])
@@ -139,7 +149,7 @@ describe('the model', () => {
     expect(scripted.requests.length).toBe(2)
   })
 
-  it('row 18: the steps used up, before the grace call: there is one, without tools', async () => {
+  itInTurn('row 18: the steps used up, before the grace call: there is one, without tools', async () => {
     const { id, scripted } = await createSession([calls(append), says('All I have.')], { agent: { max_turns: 1 } })
     hangAt('before-model', 2)
     const run = await begin(id)
@@ -148,7 +158,7 @@ describe('the model', () => {
     expect(scripted.requests.map(({ tools }) => tools !== undefined)).toEqual([true, false])
   })
 
-  it('row 19: answered: the answer and the end of the turn are one write', async () => {
+  itInTurn('row 19: answered: the answer and the end of the turn are one write', async () => {
     const { id, scripted } = await createSession([says('Hello.')])
     const run = await begin(id)
     await until(async () => (await runOf(id, run)).exit_reason)
@@ -195,7 +205,7 @@ describe('a tool', () => {
     expect(scripted.requests.length).toBe(2)
   })
 
-  it.each(['before-tool', 'during-tool'] as const)(
+  itInTurn.each(['before-tool', 'during-tool'] as const)(
     'row 11: dispatched, uncommitted (%s): it has not happened, the reply is asked for again, and the effect is there once',
     async (where) => {
       const { id, scripted } = await createSession([calls(append), calls(append), says('Done.')])
@@ -220,23 +230,26 @@ describe('a tool', () => {
     expect((await resultsOf(id)).map((one) => [one.tool_call_id, isUnknown(one)])).toEqual([['wa', false]])
   })
 
-  it('row 16: two of three that run side by side are done: only the third runs again, in the order of the calls', async () => {
-    const { id } = await createSession([calls(write(1), write(2), write(3)), says('Done.')])
-    hangAt('after-tool', 3)
-    const run = await begin(id)
-    const listener = await subscribe(id, 0)
-    await cameTo('after-tool')
-    await listener.waitFor('tool.completed', 2)
-    listener.close()
-    expect(await dieAndGoOn(id, run)).toMatchObject({ output: 'Done.' })
-    expect((await resultsOf(id)).map((one) => one.tool_call_id)).toEqual(['w1', 'w2', 'w3'])
-    const after = await subscribe(id, 0)
-    await after.waitFor('run.completed')
-    const started = after.events.filter(({ type }) => type === 'tool.started').map((event) => event['call_id'])
-    expect(started).toHaveLength(4)
-    expect(started.slice(0, 3)).toContain(started[3])
-    after.close()
-  })
+  itInTurn(
+    'row 16: two of three that run side by side are done: only the third runs again, in the order of the calls',
+    async () => {
+      const { id } = await createSession([calls(write(1), write(2), write(3)), says('Done.')])
+      hangAt('after-tool', 3)
+      const run = await begin(id)
+      const listener = await subscribe(id, 0)
+      await cameTo('after-tool')
+      await listener.waitFor('tool.completed', 2)
+      listener.close()
+      expect(await dieAndGoOn(id, run)).toMatchObject({ output: 'Done.' })
+      expect((await resultsOf(id)).map((one) => one.tool_call_id)).toEqual(['w1', 'w2', 'w3'])
+      const after = await subscribe(id, 0)
+      await after.waitFor('run.completed')
+      const started = after.events.filter(({ type }) => type === 'tool.started').map((event) => event['call_id'])
+      expect(started).toHaveLength(4)
+      expect(started.slice(0, 3)).toContain(started[3])
+      after.close()
+    },
+  )
 })
 
 describe('a message while a tool runs', () => {
@@ -260,7 +273,7 @@ describe('a message while a tool runs', () => {
     listener.close()
   })
 
-  it('row 26: stop: cancelled, and nothing is asked any more', async () => {
+  itInTurn('row 26: stop: cancelled, and nothing is asked any more', async () => {
     const { id, scripted } = await createSession([calls(append), says('never')])
     hangAt('during-tool')
     const run = await begin(id)

@@ -2,6 +2,7 @@
 
 import { evictDurableObject, runDurableObjectAlarm, runInDurableObject } from 'cloudflare:test'
 import { beforeAll, describe, expect, it } from 'vitest'
+import { itInTurn } from '#test/support/long.ts'
 import {
   type ModelRequest,
   type ScriptedCall,
@@ -75,7 +76,7 @@ describe('a background process', () => {
     expect(await newsIn(id)).toEqual([])
   })
 
-  it('that ends while the session is idle opens one turn, and no second one', async () => {
+  itInTurn('that ends while the session is idle opens one turn, and no second one', async () => {
     const { id, scripted } = await session(
       calls(background(`${untilFile('go')}; echo all done; exit 3`, { notify_on_complete: true })),
       says('Started.'),
@@ -94,7 +95,7 @@ describe('a background process', () => {
     expect(scripted.requests).toHaveLength(3)
   })
 
-  it('that prints a watched pattern opens a turn, and continues', async () => {
+  itInTurn('that prints a watched pattern opens a turn, and continues', async () => {
     const { id } = await session(
       calls(background(`echo starting; echo server ready; ${untilFile('never')}`, { watch_patterns: ['ready'] })),
       says('Started.'),
@@ -111,7 +112,7 @@ describe('a background process', () => {
     await call('DELETE', `/api/sessions/${id}`)
   })
 
-  it('does not interrupt a turn: its end is reported after the turn', async () => {
+  itInTurn('does not interrupt a turn: its end is reported after the turn', async () => {
     const gate = new Gate()
     const { id, scripted } = await session(
       calls(background(`${untilFile('go')}`, { notify_on_complete: true })),
@@ -144,7 +145,7 @@ describe('a background process', () => {
     expect(scripted.requests).toHaveLength(4)
   })
 
-  it('and another that end together are one turn', async () => {
+  itInTurn('and another that end together are one turn', async () => {
     const { id, scripted } = await session(
       calls(
         background(`${untilFile('go')}; echo one`, { notify_on_complete: true }),
@@ -175,7 +176,7 @@ describe('a background process', () => {
     expect(scripted.requests.length).toBeLessThanOrEqual(3)
   })
 
-  it('that a call waited for is not reported again', async () => {
+  itInTurn('that a call waited for is not reported again', async () => {
     const scripted = model(({ messages }) => {
       const result = messages.findLast(({ role }) => role === 'tool')
       const last = result && (JSON.parse(String(result.content)) as Record<string, unknown>)
@@ -266,7 +267,7 @@ describe('a background process', () => {
     expect(await newsIn(id)).toEqual([])
   })
 
-  it('is not ended by stopping a turn', async () => {
+  itInTurn('is not ended by stopping a turn', async () => {
     const gate = new Gate()
     const { id } = await session(
       calls(background(untilFile('go'))),
@@ -283,7 +284,7 @@ describe('a background process', () => {
     await put(id, 'go')
   })
 
-  it('is looked after without a word to history, while nothing else happens', async () => {
+  itInTurn('is looked after without a word to history, while nothing else happens', async () => {
     const { id } = await session(calls(background(untilFile('never'))), says('Started.'))
     await send(id, 'go')
     await fireAlarm(id)
@@ -295,7 +296,7 @@ describe('a background process', () => {
     expect((await billedRows(id)).d1.written).toBe(before)
   })
 
-  it('is looked after while a turn waits for a person, which it does not move', async () => {
+  itInTurn('is looked after while a turn waits for a person, which it does not move', async () => {
     const { id, scripted } = await session(
       calls(background(`${untilFile('go')}`, { notify_on_complete: true })),
       calls({ name: 'clarify', input: { question: 'Which?', choices: ['a', 'b'] } }),
@@ -319,7 +320,7 @@ describe('a background process', () => {
     expect((await stored(id)).at(-1)?.content).toBe('It has ended.')
   })
 
-  it('keeps its news while the tenant may not begin a turn', async () => {
+  itInTurn('keeps its news while the tenant may not begin a turn', async () => {
     const { id: tenant, key } = await newTenant()
     await call('PATCH', `/api/admin/tenants/${tenant}`, { body: { limits: { concurrent_turns: 1 } } })
     const gate = new Gate()
@@ -342,13 +343,13 @@ describe('a background process', () => {
     })
   })
 
-  it('is judged like every command: a forbidden command does not run in the background either', async () => {
+  itInTurn('is judged like every command: a forbidden command does not run in the background either', async () => {
     const { id } = await session(calls(background('rm -rf /')), calls(look({ action: 'list' })), says('Refused.'))
     await send(id, 'go')
     expect(await resultsIn(id)).toMatchObject([{ exit_code: -1, status: 'refused' }, { count: 0 }])
   })
 
-  it('that reports for ever starts a few turns, and then waits', async () => {
+  itInTurn('that reports for ever starts a few turns, and then waits', async () => {
     const { key, id: tenantId } = await newTenant()
     const scripted = model(() => says('I see.'))
     const { id } = await newSession({ model: scripted.id }, key)

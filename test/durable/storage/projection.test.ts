@@ -3,6 +3,7 @@
 import { afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
 import { createD1History } from '#db/history.ts'
 import { replaceClock } from '#durable/platform/clock.ts'
+import { itInTurn } from '#test/support/long.ts'
 import { createSkippingClock } from '../../support/clock.ts'
 import { outage } from '../../support/outage.ts'
 import { calls, Gate, model, listTexts, says, until } from '../../support/scripted-model.ts'
@@ -56,7 +57,7 @@ describe('history', () => {
     ])
   })
 
-  it('finds the session and its messages', async () => {
+  itInTurn('finds the session and its messages', async () => {
     const { id } = await newSession({ model: model([says('a quokka, of course')]).id })
     await send(id, 'which animal smiles?')
     await isComplete(id)
@@ -101,7 +102,7 @@ describe('while D1 is unreachable', () => {
     expect(await stored(id)).toHaveLength(2)
   })
 
-  it('a session can be created and is listed afterwards', async () => {
+  itInTurn('a session can be created and is listed afterwards', async () => {
     vi.spyOn(console, 'warn').mockImplementation(() => undefined)
     outage.isDatabaseDown = true
     const { id } = await newSession({ title: 'Made in the dark' })
@@ -114,7 +115,7 @@ describe('while D1 is unreachable', () => {
     expect(await titles()).toEqual(['Made in the dark'])
   })
 
-  it('a question can still be found and answered', async () => {
+  itInTurn('a question can still be found and answered', async () => {
     vi.spyOn(console, 'warn').mockImplementation(() => undefined)
     const scripted = model([calls({ id: 'q', name: 'clarify', input: { question: 'Well?' } }), says('Fine.')])
     const { id } = await newSession({ model: scripted.id })
@@ -149,7 +150,7 @@ describe('while D1 is unreachable', () => {
     expect(results).toEqual([{ n: 2 }])
   })
 
-  it('turns that are undone during the outage are undone in history too', async () => {
+  itInTurn('turns that are undone during the outage are undone in history too', async () => {
     vi.spyOn(console, 'warn').mockImplementation(() => undefined)
     const { id } = await newSession({ model: model([says('one'), says('mistake'), says('three')]).id })
     await send(id, 'first')
@@ -199,7 +200,7 @@ describe('while D1 is slow', () => {
     await until(async () => (await alarmOf(id)) === null)
   })
 
-  it('a partly sent row is completed by the next instance of the object', async () => {
+  itInTurn('a partly sent row is completed by the next instance of the object', async () => {
     const held = new Gate()
     const before = await countPages()
     outage.beforeBatch = async () => ((await countPages()) > before + 5 ? held.waitUntilOpen() : undefined)
@@ -216,7 +217,7 @@ describe('while D1 is slow', () => {
     expect((await stored(body.id)).map(({ seq }) => seq)).toEqual(messages.map((_, n) => n + 1))
   })
 
-  it('nothing of a deleted session is written after its deletion', async () => {
+  itInTurn('nothing of a deleted session is written after its deletion', async () => {
     const clock = createSkippingClock()
     replaceClock(clock)
     const held = new Gate()
@@ -269,7 +270,7 @@ describe('an object that lost its storage', () => {
     await isComplete(id)
   })
 
-  it('continues to count usage and has a stream that ends', async () => {
+  itInTurn('continues to count usage and has a stream that ends', async () => {
     const { id } = await newSession({ model: model([says('one'), says('two')]).id })
     await send(id, 'first')
     await isComplete(id)
@@ -281,7 +282,7 @@ describe('an object that lost its storage', () => {
     listener.close()
   })
 
-  it('sends the stored calls and answer of a run, and its end, to a repeated stream', async () => {
+  itInTurn('sends the stored calls and answer of a run, and its end, to a repeated stream', async () => {
     const scripted = model([calls(write), says('one')])
     const { id } = await newSession({ model: scripted.id })
     const ask = (path: string, body: object) =>
@@ -309,7 +310,7 @@ describe('an object that lost its storage', () => {
     expect(scripted.requests).toHaveLength(3)
   })
 
-  it('is unknown when history does not have it', async () => {
+  itInTurn('is unknown when history does not have it', async () => {
     expect(await objectOf('ses_none').info.get(ownerAuthority())).toBe(undefined)
     expect((await request('GET', '/api/sessions/ses_none')).status).toBe(404)
   })
@@ -329,14 +330,14 @@ describe('rows', () => {
     expect(await written(id, () => send(id, 'second'))).toBeLessThanOrEqual(2)
   })
 
-  it('a step with tools writes two more rows', async () => {
+  itInTurn('a step with tools writes two more rows', async () => {
     const list = (n: number) => calls({ id: `t${n}`, name: 'todo', input: {} })
     const { id } = await newSession({ model: model([says('one'), list(1), list(2), list(3), says('done')]).id })
     await send(id, 'first')
     expect(await written(id, () => send(id, 'second'))).toBeLessThanOrEqual(2 + 3 * 2)
   })
 
-  it('a wake-up writes no rows', async () => {
+  itInTurn('a wake-up writes no rows', async () => {
     const { id } = await newSession({ model: model([says('one')]).id })
     await send(id, 'first')
     await isComplete(id)
@@ -344,7 +345,7 @@ describe('rows', () => {
     expect(await written(id, () => listMessages(id))).toBe(0)
   })
 
-  it('subscribing to events writes no rows', async () => {
+  itInTurn('subscribing to events writes no rows', async () => {
     const gate = new Gate()
     const { id } = await newSession({ model: model([says('one'), says('two', gate)]).id })
     await send(id, 'first')
@@ -392,7 +393,7 @@ describe('large content', () => {
     await isComplete(id)
   })
 
-  it('the longest message is streamed completely and truncated in history', async () => {
+  itInTurn('the longest message is streamed completely and truncated in history', async () => {
     const scripted = model([says('Long.'), says('Still there.')])
     const { id } = await roomy(scripted.id)
     const text = '長い文章。'.repeat(118_000)

@@ -1,6 +1,7 @@
 /** Tests programs of the model: their calls pass the dispatcher, emit events, are recorded, and end with the program. */
 
 import { afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
+import { itInTurn } from '#test/support/long.ts'
 import { type ScriptedCall, calls, model, type Reply, listTexts, says, until } from '../../support/scripted-model.ts'
 import { bindings, call, applyMigrations, newSession, request } from '../../worker/client.ts'
 import { sendAndStream, subscribe, listMessages, type Run } from '../../worker/listen.ts'
@@ -70,7 +71,7 @@ describe('a program', () => {
     expect(listTexts(scripted.requests[1]!)).toHaveLength(3)
   })
 
-  it('is offered with the tools of the session', async () => {
+  itInTurn('is offered with the tools of the session', async () => {
     const { scripted } = await ran('1', { toolsets: { enabled: ['code_execution', 'read_file'] } })
     const tools = scripted.requests[0]?.tools as readonly { function: { name: string; description?: string } }[]
     const { description } = tools.find((tool) => tool.function.name === 'execute_code')!.function
@@ -79,14 +80,14 @@ describe('a program', () => {
     expect(description).not.toContain('web_search')
   })
 
-  it('cannot call missing tools, or tools that are not for programs', async () => {
+  itInTurn('cannot call missing tools, or tools that are not for programs', async () => {
     const { result } = await ran('console.log(typeof terminal, typeof todo, typeof execute_code, typeof read_file)', {
       toolsets: { enabled: ['code_execution', 'todo', 'read_file'] },
     })
     expect(result.output).toBe('undefined undefined undefined function')
   })
 
-  it('gets the contents each time it reads a file', async () => {
+  itInTurn('gets the contents each time it reads a file', async () => {
     const source = `await write_file('a', 'text')\nawait read_file('a')\nawait read_file('a')\nconst again = await read_file('a')\nagain.content`
     expect((await ran(source)).result.output).toBe('1|text')
   })
@@ -106,20 +107,20 @@ describe('a program', () => {
     expect(JSON.stringify(scripted.requests[1]?.messages)).toMatch(/<untrusted-.{0,400}order pizza/)
   })
 
-  it('makes at most fifty calls', async () => {
+  itInTurn('makes at most fifty calls', async () => {
     const source = `let n = 0\ntry { for (;;) { await read_file('none').catch((e) => { if (/at most/.test(e)) throw e }); n++ } } catch (e) { console.log(n, e.message) }`
     const { result } = await ran(source)
     expect(result).toMatchObject({ status: 'success', tool_calls_made: 50 })
     expect(result.output).toMatch(/^50 read_file: a program makes at most 50 calls/)
   })
 
-  it('gets an exception when a tool refuses', async () => {
+  itInTurn('gets an exception when a tool refuses', async () => {
     const { result } = await ran(`await read_file('missing.txt')`)
     expect(result).toMatchObject({ status: 'error', tool_calls_made: 1 })
     expect(result.error).toMatch(/^ToolError: read_file: File not found: missing\.txt[\s\S]*line 1$/)
   })
 
-  it('in Python fails with an explanation where Python is missing', async () => {
+  itInTurn('in Python fails with an explanation where Python is missing', async () => {
     await setPolicy({ mode: 'off' })
     const { id } = await session([calls(code('print(1)', { language: 'python' })), says('Done.')])
     await ended(id, await begin(id))
@@ -144,7 +145,7 @@ describe('the calls of a program', () => {
     expect(told[2]?.['duration_ms']).toBeTypeOf('number')
   })
 
-  it('are replayed to later subscribers', async () => {
+  itInTurn('are replayed to later subscribers', async () => {
     const { id, stream } = await ran(`await write_file('a', 'x')`)
     const later = await subscribe(id, 0)
     await later.waitFor('run.completed')
@@ -166,7 +167,7 @@ describe('approval', () => {
     expect(log).toMatchObject([{ call_id: 'c1.1', tool: 'terminal', decision: 'denied', by: 'nobody' }])
   })
 
-  it('by a rule or for the session also covers calls of programs', async () => {
+  itInTurn('by a rule or for the session also covers calls of programs', async () => {
     const rules = [
       { do: 'allow', tool: 'terminal', match: 'git push*' },
       { do: 'deny', tool: 'write_file' },
@@ -180,7 +181,7 @@ describe('approval', () => {
     expect(await fileOf(id, 'a')).toBe(404)
   })
 
-  it('is never given to a hardline call', async () => {
+  itInTurn('is never given to a hardline call', async () => {
     await setPolicy({ mode: 'off' })
     const { result } = await ran(`await terminal('rm -rf /')`)
     expect(result.error).toMatch(/never runs here/)
@@ -238,14 +239,14 @@ describe('a program that is cut off', () => {
   })
 })
 
-it('replies that only run programs do not count as steps', async () => {
+itInTurn('replies that only run programs do not count as steps', async () => {
   const program = () => calls({ name: 'execute_code', input: { code: '1' } })
   const { id, scripted } = await session([program(), program(), program(), says('Done.')], { agent: { max_turns: 1 } })
   expect(await ended(id, await begin(id))).toMatchObject({ exit_reason: 'answered', output: 'Done.' })
   expect(scripted.requests).toHaveLength(4)
 })
 
-it('is not offered without a Worker Loader, which the health page reports', async () => {
+itInTurn('is not offered without a Worker Loader, which the health page reports', async () => {
   const { body } = await call<{ bindings: { LOADER: string } }>('GET', '/health/detailed')
   expect(body.bindings.LOADER).toBe('bound')
   const { LOADER: _, ...bare } = bindings

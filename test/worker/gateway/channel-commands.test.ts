@@ -2,6 +2,7 @@
 
 import { beforeAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest'
 import { replaceClock } from '#durable/platform/clock.ts'
+import { itInTurn } from '#test/support/long.ts'
 import { createSkippingClock } from '../../support/clock.ts'
 import { opusBytes } from '../../backends/media/fixtures.ts'
 import {
@@ -43,7 +44,7 @@ describe('/platform', () => {
     expect(text).toContain('files up to 50 MB')
   })
 
-  it('has no meaning beyond chats', async () => {
+  itInTurn('has no meaning beyond chats', async () => {
     const { id } = await newSession()
     const { body } = await call<Run>('POST', `/api/sessions/${id}/chat`, { body: { input: '/platform' } })
     expect(body.output).toContain('has a meaning in the chats of a channel alone')
@@ -88,7 +89,7 @@ describe('choices as buttons', () => {
     expect(labelsOf(chat)).not.toContain(label)
   })
 
-  it('/model shows the usable models in pages', async () => {
+  itInTurn('/model shows the usable models in pages', async () => {
     const { chat, key } = await newChat([], { admins: ['11'] })
     const [provider = ''] = chat.scripted.id.split('/')
     const models = Object.fromEntries(
@@ -107,7 +108,7 @@ describe('choices as buttons', () => {
     await chat.api.waitForText('The model is now')
   })
 
-  it('/sessions shows the earlier conversations', async () => {
+  itInTurn('/sessions shows the earlier conversations', async () => {
     const { chat } = await newChat([says('One.')])
     await receiveMessage(chat, 'Hello')
     await chat.api.waitForText('One.')
@@ -119,7 +120,7 @@ describe('choices as buttons', () => {
     expect(chat.scripted.requests).toHaveLength(1)
   })
 
-  it('only the person who asked may choose, and a press has the rights of that person', async () => {
+  itInTurn('only the person who asked may choose, and a press has the rights of that person', async () => {
     const { chat } = await newChat([], { allow_users: ['11', '12'] })
     await open(chat, '/busy', 'queue')
     const data = dataOf(chat, 'queue')
@@ -153,7 +154,7 @@ describe('/busy and /footer', () => {
     }
   })
 
-  it('an answer ends with model, context and cost', async () => {
+  itInTurn('an answer ends with model, context and cost', async () => {
     const { chat } = await newChat([says('Plain.'), says('With it.'), says('Again plain.')])
     await receiveMessage(chat, 'hi')
     await chat.api.waitForText('Plain.')
@@ -212,7 +213,7 @@ describe('/pause', () => {
     expect([chat.api.sentTexts.length, chat.scripted.requests.length]).toEqual([3, 1])
   })
 
-  it('stands in the audit log with the person', async () => {
+  itInTurn('stands in the audit log with the person', async () => {
     const { key, chat } = await newChat([], { admins: ['11'] })
     await receiveMessage(chat, '/pause')
     await chat.api.waitForText('is paused')
@@ -222,7 +223,7 @@ describe('/pause', () => {
     )
   })
 
-  it('is refused to others, and says how it is used', async () => {
+  itInTurn('is refused to others, and says how it is used', async () => {
     const { key, chat } = await newChat([], { admins: ['11'] })
     await receiveMessage(chat, '/pause', ofBert)
     await chat.api.waitForText('You may not use /pause')
@@ -250,7 +251,7 @@ describe('/save', () => {
     expect(chat.scripted.requests).toHaveLength(2)
   })
 
-  it.each([
+  itInTurn.each([
     ['json', /^\{"format":"talaria\.session"/],
     ['html', /^<!doctype html>/i],
   ])('writes %s', async (format, expected) => {
@@ -281,7 +282,7 @@ describe('/save', () => {
     expect(await saved('/save html')).toContain(secret)
   })
 
-  it.each([
+  itInTurn.each([
     ['/save', /no conversation/],
     ['/save pdf', /Usage: \/save/],
     ['/save md html', /Usage: \/save/],
@@ -323,7 +324,7 @@ describe('/voice', () => {
     expect([chat.api.callsOf('sendVoice').length, spoken().length]).toEqual([1, 1])
   })
 
-  it('on speaks the answers to voice messages alone', async () => {
+  itInTurn('on speaks the answers to voice messages alone', async () => {
     const { chat } = await newChat([says('By text.'), says('By voice.')])
     chat.api.files.set('voice-1', new TextEncoder().encode('OggS and so on'))
     await receiveMessage(chat, '/voice on')
@@ -334,7 +335,7 @@ describe('/voice', () => {
     expect(spoken()).toEqual(['By voice.'])
   })
 
-  it('costs nothing but the voice when the vendor fails', async () => {
+  itInTurn('costs nothing but the voice when the vendor fails', async () => {
     const { key, chat } = await newChat([says('The text.')])
     await receiveMessage(chat, '/voice tts')
     await chat.api.waitForText('Voice: tts')
@@ -346,7 +347,7 @@ describe('/voice', () => {
     expect(await getLastRun(await getSessionId(chat), key)).not.toHaveProperty('delivery_error')
   })
 
-  it('is refused where nobody can speak', async () => {
+  itInTurn('is refused where nobody can speak', async () => {
     const { key, chat } = await newChat([])
     await call('PATCH', '/api/settings', { key, body: { tts: { provider: 'elevenlabs' } } })
     await receiveMessage(chat, '/voice on')

@@ -2,6 +2,7 @@
 
 import { afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { replaceClock } from '#durable/platform/clock.ts'
+import { itInTurn } from '#test/support/long.ts'
 import { createChat, getLastRun, getSessionId, receiveMessage } from '../../support/chat.ts'
 import { createSkippingClock } from '../../support/clock.ts'
 import { Gate, hangs, listTexts, type ModelRequest, says, until } from '../../support/scripted-model.ts'
@@ -36,7 +37,7 @@ describe('a turn that takes long', () => {
     await until(() => !isWaiting())
   })
 
-  it('says nothing where the channel wants none', async () => {
+  itInTurn('says nothing where the channel wants none', async () => {
     const clock = createSkippingClock()
     replaceClock(clock)
     const gate = new Gate()
@@ -70,7 +71,7 @@ describe('messages that wait behind a turn', () => {
     expect(last).toEqual(['user: a', 'user: b', 'user: c', 'user: e'])
   })
 
-  it('are 32 by default', async () => {
+  itInTurn('are 32 by default', async () => {
     const { key } = await newTenant()
     const { channel } = await createChat([], {}, key)
     const { body } = await call<{ settings: object }>('GET', `/api/channels/${channel}`, { key })
@@ -120,7 +121,7 @@ describe('a message that the platform finds too long', () => {
     expect(sentTexts[2]?.length).toBeLessThan(sentTexts[1]?.length ?? 0)
   })
 
-  it('is given up when it is short, and the run says so', async () => {
+  itInTurn('is given up when it is short, and the run says so', async () => {
     const { key } = await newTenant()
     const chat = await createChat([says('Short.')], {}, key)
     chat.api.overrideNext('sendMessage', { status: 400, description: 'Bad Request: message is too long' })

@@ -4,6 +4,7 @@ import { SELF } from 'cloudflare:test'
 import OpenAI, { toFile } from 'openai'
 import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { encodeBase64Bytes } from '#agent/core/base64.ts'
+import { itInTurn } from '#test/support/long.ts'
 import { mp3Bytes, opusBytes, pngBytes, wavBytes } from '../../backends/media/fixtures.ts'
 import { deployment } from '../../support/deployment.ts'
 import { sentTo, vendors } from '../../support/media-vendors.ts'
@@ -54,7 +55,7 @@ describe('the official SDK', () => {
     expect(vendors.calls[0]?.key).toBe('Bearer test-key')
   })
 
-  it('may send every field of images with its default', async () => {
+  itInTurn('may send every field of images with its default', async () => {
     const { key } = await newTenant()
     const passed = {
       size: 'auto',
@@ -69,7 +70,7 @@ describe('the official SDK', () => {
     expect(sentTo('/images/')).toEqual([{ model: 'gpt-image-2', prompt: 'a fox', ...passed, output_compression: 100 }])
   })
 
-  it('edits images', async () => {
+  itInTurn('edits images', async () => {
     const { key } = await newTenant()
     vendors.begin(() => Response.json({ data: [{ b64_json: image }] }))
     const [one, two, mask] = await Promise.all(
@@ -103,7 +104,7 @@ describe('the official SDK', () => {
     expect(body.data).toContainEqual(expect.objectContaining({ key: 'openai/gpt-image-2', calls: 1, cost_usd: 0.053 }))
   })
 
-  it('speaks', async () => {
+  itInTurn('speaks', async () => {
     const { key } = await newTenant()
     const answer = await client(key).audio.speech.create({ model: 'gpt-4o-mini-tts', voice: 'nova', input: 'Hello.' })
     expect([answer.headers.get('content-type'), new Uint8Array(await answer.arrayBuffer())]).toEqual([
@@ -115,7 +116,7 @@ describe('the official SDK', () => {
     ])
   })
 
-  it('transcribes', async () => {
+  itInTurn('transcribes', async () => {
     const { key } = await newTenant()
     const file = await toFile(opusBytes(['sound']), 'anything.bin')
     const sdk = client(key)
@@ -161,7 +162,7 @@ describe('other providers', () => {
     ])
   })
 
-  it('ElevenLabs speaks with its own voice, whatever voice of OpenAI the client names', async () => {
+  itInTurn('ElevenLabs speaks with its own voice, whatever voice of OpenAI the client names', async () => {
     const { key } = await withCredential('elevenlabs', { tts: { provider: 'elevenlabs', voice: 'abc123' } })
     vendors.begin(() => new Response(opusBytes(['x'])))
     const answer = await speak(key, { input: 'Hello.', response_format: 'opus' })
@@ -172,7 +173,7 @@ describe('other providers', () => {
     ])
   })
 
-  it('Gemini speaks as WAV, also in pieces, and no other format', async () => {
+  itInTurn('Gemini speaks as WAV, also in pieces, and no other format', async () => {
     const { key } = await withCredential('gemini', { tts: { provider: 'gemini', voice: 'Puck' } })
     vendors.begin(({ url, body }) => {
       if (!url.endsWith('/v1beta/models/gemini-3.8-flash-tts:generateContent')) return undefined
@@ -203,7 +204,7 @@ describe('other providers', () => {
     expect([await mp3.text(), await long.text()].join()).toMatch(/makes wav, pcm, not mp3.*at most 8000 characters/s)
   })
 
-  it('FAL makes images in its queue', async () => {
+  itInTurn('FAL makes images in its queue', async () => {
     const { key } = await withCredential('fal', { image: { provider: 'fal' } })
     let asked = 0
     vendors.begin(({ url }) => {
@@ -228,7 +229,7 @@ describe('other providers', () => {
     expect(sentTo('queue.fal.run').at(0)).toMatchObject({ image_size: 'portrait_16_9' })
   })
 
-  it('Workers AI does all three by its binding', async () => {
+  itInTurn('Workers AI does all three by its binding', async () => {
     const asked: (readonly [string, object])[] = []
     deployment.ai = {
       run: async (model, input) => {
@@ -304,7 +305,7 @@ describe('money', () => {
     expect(body.data[0].cost_usd / 0.067).toBeCloseTo(units)
   })
 
-  it('that is spent sends nothing', async () => {
+  itInTurn('that is spent sends nothing', async () => {
     const { id, key } = await newTenant()
     await call('PATCH', `/api/admin/tenants/${id}`, { body: { limits: { usd_per_day: 0.08 } } })
     const ask = () => call<ErrorBody>('POST', '/v1/images/generations', { key, body: { prompt: 'a fox', ...medium } })
@@ -316,7 +317,7 @@ describe('money', () => {
     expect(vendors.calls).toHaveLength(1)
   })
 
-  it('cannot be counted for a model without a known price: nothing is sent', async () => {
+  itInTurn('cannot be counted for a model without a known price: nothing is sent', async () => {
     const { id, key } = await newTenant()
     await call('PATCH', `/api/admin/tenants/${id}`, { body: { limits: { usd_per_day: 1 } } })
     const body = { model: 'tts-1', voice: 'alloy', input: 'x' }
@@ -324,7 +325,7 @@ describe('money', () => {
     expect([answer.status, answer.body.error.param, vendors.calls.length]).toEqual([400, 'model', 0])
   })
 
-  it('is settled: what a refused call has reserved is free again', async () => {
+  itInTurn('is settled: what a refused call has reserved is free again', async () => {
     const { id, key } = await newTenant()
     await call('PATCH', `/api/admin/tenants/${id}`, { body: { limits: { usd_per_day: 0.06 } } })
     vendors.begin(() => Response.json({ error: { message: 'not allowed' } }, { status: 400 }))
@@ -367,7 +368,7 @@ describe('failures', () => {
     expect(JSON.stringify(answer.body)).not.toContain('test-key')
   })
 
-  it('HTML where JSON is expected is one', async () => {
+  itInTurn('HTML where JSON is expected is one', async () => {
     const { key } = await newTenant()
     vendors.begin(() => new Response('<html>challenge</html>'))
     const answer = await call<ErrorBody>('POST', '/v1/images/generations', { key, body: { prompt: 'a fox' } })
@@ -382,7 +383,7 @@ describe('failures', () => {
     expect(vendors.calls).toHaveLength(1)
   })
 
-  it.each([
+  itInTurn.each([
     ['images/generations', { prompt: 'x' }, { image: { provider: 'fal' } }, 'FAL_API_KEY'],
     ['audio/speech', { model: 'tts-1', input: 'x' }, { tts: { provider: 'elevenlabs' } }, 'ELEVENLABS_API_KEY'],
     ['images/generations', { prompt: 'x' }, { image: { provider: 'workers-ai' } }, 'ind AI'],
@@ -395,7 +396,7 @@ describe('failures', () => {
     expect(answer.body.error.message).toContain(hint)
   })
 
-  it.each([
+  itInTurn.each([
     [{}, 400],
     [{ prompt: '' }, 400],
     [{ prompt: 'x', n: 11 }, 400],
@@ -410,7 +411,7 @@ describe('failures', () => {
     expect(vendors.calls).toHaveLength(0)
   })
 
-  it.each([
+  itInTurn.each([
     [{ image: { provider: 'workers-ai' } }, {}, 501, 'ind AI'],
     [{ image: { provider: 'fal' } }, {}, 501, 'FAL_API_KEY'],
     [{}, { stream: 'true' }, 400, 'not streamed'],
@@ -460,7 +461,7 @@ describe('failures', () => {
     })
   })
 
-  it('transcriptions refuse what is no sound', async () => {
+  itInTurn('transcriptions refuse what is no sound', async () => {
     const { key } = await newTenant()
     const file = await toFile(pngBytes(), 'voice.mp3', { type: 'audio/mpeg' })
     await expect(client(key).audio.transcriptions.create({ file, model: 'whisper-1' })).rejects.toMatchObject({

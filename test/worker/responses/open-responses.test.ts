@@ -3,6 +3,7 @@
 import { runInDurableObject } from 'cloudflare:test'
 import { beforeAll, describe, expect, it } from 'vitest'
 import type * as z from 'zod'
+import { itInTurn } from '#test/support/long.ts'
 import type { responseShape } from '#worker/responses/response-shape.ts'
 import { ownerAuthority } from '../../support/authority.ts'
 import { calls, model as modelOf, type ModelRequest, says, type Script, until } from '../../support/scripted-model.ts'
@@ -56,7 +57,7 @@ describe('a response', () => {
     expect((await call('GET', `/v1/responses/${body.id}`)).body).toEqual(body)
   })
 
-  it('takes system messages, phases, images and a history', async () => {
+  itInTurn('takes system messages, phases, images and a history', async () => {
     let received: ModelRequest | undefined
     const name = model((asked) => {
       received = asked
@@ -79,7 +80,7 @@ describe('a response', () => {
     expect(String(received?.messages[0]?.content)).toMatch(/Be a pirate\.$/)
   })
 
-  it('streams numbered events, with the same items as the stored response', async () => {
+  itInTurn('streams numbered events, with the same items as the stored response', async () => {
     const events = await stream({ model: model(() => says('One ', 'two')), input: 'count' })
     expect(events.map(({ sequence_number: n }) => n)).toEqual(events.map((_, at) => at))
     const last = events.at(-1)?.response
@@ -110,7 +111,7 @@ describe('tools of the client', () => {
     expect(list.data).toMatchObject([{ type: 'function_call_output', call_id: result.call_id, output: 'sunny' }])
   })
 
-  it('continue by the whole input as well, in the same session', async () => {
+  itInTurn('continue by the whole input as well, in the same session', async () => {
     const name = model(asksWeather)
     const { body: first, headers } = await create({ model: name, input: 'weather?', tools: [weather], store: false })
     const [asked] = first.output
@@ -127,7 +128,7 @@ describe('tools of the client', () => {
     expect(second.headers.get('x-talaria-session-id')).toBe(headers.get('x-talaria-session-id'))
   })
 
-  it('stream their arguments, and are sent to another session as history', async () => {
+  itInTurn('stream their arguments, and are sent to another session as history', async () => {
     const name = model(asksWeather)
     const events = await stream({ model: name, input: 'weather?', tools: [weather] })
     expect(events.map(({ type }) => type.replace('response.', ''))).toEqual([
@@ -147,7 +148,7 @@ describe('tools of the client', () => {
     expect(textsOf((await create({ model: name, tools: [weather], input })).body)).toEqual(['It is dry.'])
   })
 
-  it('are refused for an unknown call, and for other kinds of tools', async () => {
+  itInTurn('are refused for an unknown call, and for other kinds of tools', async () => {
     const { body: first } = await create({ model: model(() => says('Hi.')), input: 'x' })
     const result = { type: 'function_call_output', call_id: 'call_none', output: 'x' }
     const unknown = await call('POST', '/v1/responses', { body: { previous_response_id: first.id, input: [result] } })
@@ -212,7 +213,7 @@ describe('compaction and counting', () => {
     expect((await call('POST', '/v1/responses/compact', { body: { input } })).status).toBe(400)
   })
 
-  it('counts prompt, tools, history and input', async () => {
+  itInTurn('counts prompt, tools, history and input', async () => {
     const name = model(() => says('Hi.'))
     const count = async (body: object) =>
       (await call<{ input_tokens: number }>('POST', '/v1/responses/input_tokens', { body: { model: name, ...body } }))
@@ -245,7 +246,7 @@ describe('over a WebSocket', () => {
     other.close()
   })
 
-  it('forgets a response whose continuation failed', async () => {
+  itInTurn('forgets a response whose continuation failed', async () => {
     const name = counting()
     const socket = await openSocket()
     const first = await socket.ask(open({ model: name, input: 'one' }))
@@ -257,7 +258,7 @@ describe('over a WebSocket', () => {
     socket.close()
   })
 
-  it('names what is wrong with a message, and closes when the key is revoked', async () => {
+  itInTurn('names what is wrong with a message, and closes when the key is revoked', async () => {
     const made = await call<{ id: string; key: string }>('POST', '/api/admin/keys', {
       body: { tenant_id: 'default', scopes: ['chat'] },
     })
@@ -269,7 +270,7 @@ describe('over a WebSocket', () => {
     expect(await until(() => socket.closeCode())).toBe(4401)
   })
 
-  it('holds a socket to the object of its tenant, which sends nothing and ends with it', async () => {
+  itInTurn('holds a socket to the object of its tenant, which sends nothing and ends with it', async () => {
     const { id, key } = await newTenant()
     const tenant = bindings.TENANT.getByName(`t/${id}`)
     const count = () => runInDurableObject(tenant, (_object, ctx) => ctx.getWebSockets('access-only').length)
@@ -280,7 +281,7 @@ describe('over a WebSocket', () => {
     expect(await until(async () => (await count()) === 0)).toBe(true)
   })
 
-  it('closes while nothing is asked, when its tenant is suspended elsewhere', async () => {
+  itInTurn('closes while nothing is asked, when its tenant is suspended elsewhere', async () => {
     const { id, key } = await newTenant()
     const tenant = bindings.TENANT.getByName(`t/${id}`)
     const socket = await openSocket(key)
@@ -289,7 +290,7 @@ describe('over a WebSocket', () => {
     expect(await until(() => socket.closeCode())).toBe(4403)
   })
 
-  it('needs an upgrade', async () => {
+  itInTurn('needs an upgrade', async () => {
     expect((await call('GET', '/v1/responses')).status).toBe(400)
   })
 })

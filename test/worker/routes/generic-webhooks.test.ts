@@ -1,5 +1,6 @@
 import { beforeAll, describe, expect, it } from 'vitest'
 import { computeHmac } from '#channels/hmac.ts'
+import { itInTurn } from '#test/support/long.ts'
 import { createChat } from '../../support/chat.ts'
 import { calls, model, type Reply, says, until } from '../../support/scripted-model.ts'
 import { applyMigrations, call, newKey, newTenant, request } from '../client.ts'
@@ -95,7 +96,7 @@ describe('a request to a generic webhook', () => {
     expect(scripted.requests).toHaveLength(1)
   })
 
-  it('does not run a forbidden tool that the model calls all the same', async () => {
+  itInTurn('does not run a forbidden tool that the model calls all the same', async () => {
     const write = calls({ id: 'c1', name: 'terminal', input: { command: 'echo x > a.txt' } })
     const { key, post } = await createWebhook({ prompt: 'x' }, [write, says('Done.')])
     await post({}, 'd1')
@@ -108,7 +109,7 @@ describe('a request to a generic webhook', () => {
     expect((await request('GET', `/api/sessions/${id}/files/a.txt`, { key })).status).toBe(404)
   })
 
-  it('is refused without a trace when it is not proven, and does not count against the rate then', async () => {
+  itInTurn('is refused without a trace when it is not proven, and does not count against the rate then', async () => {
     const { key, post, path } = await createWebhook({ events: ['none'] })
     for (let n = 0; n < 40; n++) expect((await post({}, `d${n}`, { 'x-gitlab-token': `${secret}x` })).status).toBe(401)
     const answer = await request('POST', path, { key: null, body: {} })
@@ -120,7 +121,7 @@ describe('a request to a generic webhook', () => {
     expect(await sessionsOf(key)).toEqual([])
   })
 
-  it('is ignored by its event, by a filter, and while the webhook is paused', async () => {
+  itInTurn('is ignored by its event, by a filter, and while the webhook is paused', async () => {
     const filters = [{ field: 'branch', equals: 'main' }]
     const { key, webhook, post } = await createWebhook({ events: ['Push Hook'], filters }, [])
     expect(await statusOf(await post({ branch: 'main' }, 'd1', { 'x-gitlab-event': 'Tag Hook' }))).toEqual([
@@ -162,7 +163,7 @@ describe('a request to a generic webhook', () => {
     expect(await sessionsOf(key)).toHaveLength(1)
   })
 
-  it('is answered 429 with a pause after thirty in a minute', async () => {
+  itInTurn('is answered 429 with a pause after thirty in a minute', async () => {
     const { key } = await newTenant()
     const chat = await createChat([], {}, key)
     const made = await call<Webhook>('POST', '/api/webhooks', {
@@ -244,7 +245,7 @@ describe('the answer to a webhook', () => {
     expect(chat.api.sentTexts).toEqual(['Broken build.'])
   })
 
-  it('is the filled prompt itself with deliver_only: 200 when it stands there, 502 when it cannot', async () => {
+  itInTurn('is the filled prompt itself with deliver_only: 200 when it stands there, 502 when it cannot', async () => {
     const { key } = await newTenant()
     const chat = await createChat([], {}, key)
     const made = await call<Webhook>('POST', '/api/webhooks', {
@@ -272,7 +273,7 @@ describe('the answer to a webhook', () => {
     expect(chat.api.messageTexts).toEqual(['Build 1'])
   })
 
-  it('is the run of a job with `job`', async () => {
+  itInTurn('is the run of a job with `job`', async () => {
     const { key } = await newTenant()
     const scripted = model([says('Job done.')])
     await call('PATCH', '/api/settings', { key, body: { model: { default: scripted.id } } })
@@ -335,7 +336,7 @@ describe('the turns of a webhook', () => {
     expect(await deliver('three')).toEqual(['clarify'])
   })
 
-  it('of a tenant have the tools for webhooks', async () => {
+  itInTurn('of a tenant have the tools for webhooks', async () => {
     const { key, scripted, post } = await createWebhook({ prompt: 'Look.' }, [says('Read.')])
     expect(key).toBeTruthy()
     await post({}, 'four')

@@ -3,6 +3,7 @@
 import { runDurableObjectAlarm, runInDurableObject, SELF } from 'cloudflare:test'
 import { beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { replaceClock } from '#durable/platform/clock.ts'
+import { itInTurn } from '#test/support/long.ts'
 import { createSkippingClock } from '../../support/clock.ts'
 import { encodeBase64Bytes } from '#agent/core/base64.ts'
 import { computeHmac } from '#channels/hmac.ts'
@@ -92,7 +93,7 @@ describe('a call', () => {
     expect((await shake(`${url}0`, await sign(`${url}0`))).status).toBe(401)
   })
 
-  it('speaks the answer while it comes, and goes on with a new socket of the same call', async () => {
+  itInTurn('speaks the answer while it comes, and goes on with a new socket of the same call', async () => {
     const { dial, scripted, messages } = await createPhone([says('It is **sunny**.'), says('Still.')])
     const first = await dial('CA10')
     first.send({ type: 'prompt', voicePrompt: 'How is', last: false })
@@ -107,7 +108,7 @@ describe('a call', () => {
     expect((await messages()).filter(({ role }) => role === 'user')).toHaveLength(2)
   })
 
-  it('forgets the caller some hours after the call', async () => {
+  itInTurn('forgets the caller some hours after the call', async () => {
     const { dial, id, tenant } = await createPhone([says('Bye.')])
     const talk = await dial('CA15')
     talk.say('Bye')
@@ -123,7 +124,7 @@ describe('a call', () => {
     expect(await runInDurableObject(stub, (_object, { storage }) => storage.kv.get('call'))).toBeUndefined()
   })
 
-  it('stops at an interruption, and keeps what was heard', async () => {
+  itInTurn('stops at an interruption, and keeps what was heard', async () => {
     const { dial, messages, scripted } = await createPhone([says('One two three. Four five six.'), says('Fine.')])
     const talk = await dial('CA20')
     talk.say('Count')
@@ -136,7 +137,7 @@ describe('a call', () => {
     expect(JSON.stringify(await messages())).not.toContain('Four')
   })
 
-  it('an interruption ends the turn that is still speaking', async () => {
+  itInTurn('an interruption ends the turn that is still speaking', async () => {
     const gate = new Gate()
     const [text = ''] = says('One two three. Four five six.') as readonly string[]
     const { dial, messages } = await createPhone([[text.slice(0, text.indexOf('Four')), gate], says('Fine.')])
@@ -150,7 +151,7 @@ describe('a call', () => {
     expect(JSON.stringify(await messages())).not.toContain('Four')
   })
 
-  it('an interrupted greeting cuts no answer of an earlier call', async () => {
+  itInTurn('an interrupted greeting cuts no answer of an earlier call', async () => {
     const { dial, messages } = await createPhone([says('One two three.'), says('Fine.')], { greeting: 'Hello' })
     const first = await dial('CA22')
     first.say('Count')
@@ -162,7 +163,7 @@ describe('a call', () => {
     expect(JSON.stringify(await messages())).toContain('One two three.')
   })
 
-  it('asks before a call of a tool, and a key decides', async () => {
+  itInTurn('asks before a call of a tool, and a key decides', async () => {
     const run = calls({ name: 'terminal', input: { command: 'echo x' } })
     const { dial, key } = await createPhone([run, says('It ran.')])
     const rules = [{ do: 'ask', tool: 'terminal', match: '*' }]
@@ -176,7 +177,7 @@ describe('a call', () => {
     expect(talk.spoken()).toContain('It ran.')
   })
 
-  it('continues the direct chat of another channel', async () => {
+  itInTurn('continues the direct chat of another channel', async () => {
     const { key, dial, id } = await createPhone([])
     const chat = await createChat([says('Noted.'), says('Apples.')], { allow_users: ['11'] }, key)
     const settings = { chats_of: chat.channel, same_person: [['11', caller]] }
@@ -239,7 +240,7 @@ describe('a call that the agent makes', () => {
     expect(ordering.requests).toHaveLength(3)
   })
 
-  it('reports when nobody answers', async () => {
+  itInTurn('reports when nobody answers', async () => {
     const phone = await createPhone([])
     const { ordering } = await orderCall(phone, order, { mode: 'off' })
     await runDurableObjectAlarm(callOf(phone, placedSid(phone)))
@@ -276,7 +277,7 @@ describe('a call that the agent makes', () => {
     expect(placedIn(phone)).toHaveLength(1)
   })
 
-  it('is ordered by a person in a chat only where that person is an admin', async () => {
+  itInTurn('is ordered by a person in a chat only where that person is an admin', async () => {
     const phone = await createPhone([])
     const { key } = phone
     await call('PATCH', '/api/settings', {

@@ -1,6 +1,7 @@
 /** Tests facets of sessions: counts, tools, tags and a line, in lists and in one session, through undo, copies and restarts. */
 
 import { beforeAll, describe, expect, it } from 'vitest'
+import { itInTurn } from '#test/support/long.ts'
 import { calls, model, says, until } from '../../support/scripted-model.ts'
 import { evict, wipe } from '../../durable/support/object.ts'
 import { applyMigrations, bindings, call, type ErrorBody, newSession, newTenant, request } from '../client.ts'
@@ -70,7 +71,7 @@ describe('facets of a session', () => {
     expect(await facetsOf(id)).toEqual(fresh)
   })
 
-  it('are those of a fork, of a part of it, and of an import', async () => {
+  itInTurn('are those of a fork, of a part of it, and of an import', async () => {
     const { id } = await newSession({ model: worker().id, tags: ['work'] })
     const { body: run } = await chat(id, 'first')
     await chat(id, 'second')
@@ -100,7 +101,7 @@ describe('facets of a session', () => {
     expect(await facetsOf(id)).toMatchObject({ message_count: 10, tags: ['kept'] })
   })
 
-  it('of an older session are counted with its next turn', async () => {
+  itInTurn('of an older session are counted with its next turn', async () => {
     const { id } = await newSession({ model: worker().id })
     await chat(id, 'first')
     await facetsOf(id)
@@ -152,7 +153,7 @@ describe('tags', () => {
     expect(await found('tag=home')).toEqual([])
   })
 
-  it.each([
+  itInTurn.each([
     ['too many', Array.from({ length: 21 }, (_, i) => `t${i}`)],
     ['a long one', ['x'.repeat(51)]],
     ['an empty one', ['  ']],
@@ -175,7 +176,7 @@ describe('tags', () => {
     expect((await call('POST', '/api/sessions/import', { body: imported })).status).toBe(400)
   })
 
-  it('take twenty of fifty characters', async () => {
+  itInTurn('take twenty of fifty characters', async () => {
     const tags = Array.from({ length: 20 }, (_, i) => String(i).padStart(50, 'é'))
     const { id } = await newSession({ tags })
     expect((await call<Facets>('GET', `/api/sessions/${id}`)).body.tags).toEqual(tags)

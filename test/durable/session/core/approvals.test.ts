@@ -4,6 +4,7 @@
 
 import { afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { newSessionId } from '#durable/platform/ids.ts'
+import { itInTurn } from '#test/support/long.ts'
 import { outage } from '#test/support/outage.ts'
 import { type ScriptedCall, calls, model, type Reply, listTexts, says, until } from '#test/support/scripted-model.ts'
 import { bindings, call, applyMigrations, newKey, newSession, newTenant, type ErrorBody } from '#test/worker/client.ts'
@@ -106,7 +107,7 @@ describe('a call that is asked about', () => {
     expect(JSON.stringify(await auditOf(id))).not.toContain('hunter2secret')
   })
 
-  it('is decided by no answer to an earlier one, whose id in its reply was the same', async () => {
+  itInTurn('is decided by no answer to an earlier one, whose id in its reply was the same', async () => {
     const same = ['main', 'main', 'other'].map((branch) => calls(push('call_0', `git push origin ${branch}`)))
     const { id } = await session([...same.slice(0, 2), says('Done.'), ...same.slice(2), says('Done again.')])
     const first = await begin(id)
@@ -129,7 +130,7 @@ describe('a call that is asked about', () => {
     expect((await resultsOf(id)).slice(1)).toMatchObject([{ status: 'denied' }, { status: 'denied' }])
   })
 
-  it('is found only by its own id', async () => {
+  itInTurn('is found only by its own id', async () => {
     const { id } = await session([calls(push('c1')), says('Done.')])
     const { body } = await begin(id)
     const { id: approval } = await pending(id)
@@ -139,7 +140,7 @@ describe('a call that is asked about', () => {
     await ended(id, body.run_id)
   })
 
-  it('is denied with a reason, which the model gets as the result of the tool', async () => {
+  itInTurn('is denied with a reason, which the model gets as the result of the tool', async () => {
     const { id, scripted } = await session([calls(push('c1')), says('Understood.')])
     const { body } = await begin(id)
     const { id: approval } = await pending(id)
@@ -166,7 +167,7 @@ describe('a call that is asked about', () => {
     expect(await ended(id, body.run_id)).toMatchObject({ exit_reason: 'answered' })
   })
 
-  it('is not allowed by words in the chat', async () => {
+  itInTurn('is not allowed by words in the chat', async () => {
     const { id } = await session([calls(push('c1')), says('Done.')])
     const { body } = await begin(id)
     const { id: approval } = await pending(id)
@@ -178,7 +179,7 @@ describe('a call that is asked about', () => {
     expect(await resultsOf(id)).toMatchObject([{ status: 'denied' }])
   })
 
-  it('is not asked again for the session, or ever, when that was allowed', async () => {
+  itInTurn('is not asked again for the session, or ever, when that was allowed', async () => {
     const tenant = await newTenant()
     const ask = <T>(method: string, path: string, body?: unknown) => call<T>(method, path, { key: tenant.key, body })
     const scripted = model([
@@ -219,7 +220,7 @@ describe('a call that is asked about', () => {
     expect((await decide(approval, 'deny')).status).toBe(200)
   })
 
-  it('does not start when the turn is stopped', async () => {
+  itInTurn('does not start when the turn is stopped', async () => {
     const { id } = await session([calls(push('c1')), says('Done.')])
     const { body } = await begin(id)
     const { id: approval } = await pending(id)
@@ -229,7 +230,7 @@ describe('a call that is asked about', () => {
     await until(async () => !(await pendingOf(id)).length)
   })
 
-  it('ends the asking after three denials', async () => {
+  itInTurn('ends the asking after three denials', async () => {
     const three = ['c1', 'c2', 'c3'].map((name) => calls(push(name, `git push origin ${name}`)))
     const { id } = await session([...three, calls(push('c4')), says('I give up.')])
     const { body } = await begin(id)
@@ -258,7 +259,7 @@ describe('the judge', () => {
     expect(await auditOf(id)).toMatchObject([{ decision: 'allowed', by: 'judge' }])
   })
 
-  it('denies a call', async () => {
+  itInTurn('denies a call', async () => {
     const { id } = await session(smart('deny'), {})
     await call('POST', `/api/sessions/${id}/chat`, { body: { input: 'push it' } })
     expect((await resultsOf(id))[0]).toMatchObject({ exit_code: -1, status: 'denied' })
@@ -283,7 +284,7 @@ describe('a call without an approval request', () => {
     expect(await auditOf(id)).toMatchObject([{ decision: 'refused', by: 'hardline', tool: 'terminal' }])
   })
 
-  it('is denied by a rule, for any tool', async () => {
+  itInTurn('is denied by a rule, for any tool', async () => {
     const rules = [{ do: 'deny', tool: 'write_file', match: '*.env' }]
     const write = (id: string, path: string) => ({ id, name: 'write_file', input: { path, content: 'x' } })
     const { id } = await session([calls(write('w1', '.env'), write('w2', 'a.txt')), says('ok')], {
@@ -293,7 +294,7 @@ describe('a call without an approval request', () => {
     expect(await resultsOf(id)).toMatchObject([{ status: 'refused' }, { bytes_written: 1 }])
   })
 
-  it('is denied by a rule, despite another one that allows it', async () => {
+  itInTurn('is denied by a rule, despite another one that allows it', async () => {
     const tenant = await newTenant()
     const rules = [
       { do: 'allow', tool: '*' },
@@ -306,7 +307,7 @@ describe('a call without an approval request', () => {
     expect(listTexts(scripted.requests[1]!).at(-1)).toContain('a rule denies * with git push*')
   })
 
-  it.each([
+  itInTurn.each([
     ['telegram', { status: 'refused' }],
     ['api', { bytes_written: 1 }],
   ])('is denied by a rule for a channel only in what comes from there: %s', async (source, result) => {
@@ -357,7 +358,7 @@ describe('the audit log of decisions', () => {
     ])
   })
 
-  it('is complete after an outage of D1', async () => {
+  itInTurn('is complete after an outage of D1', async () => {
     const { id } = await session([calls(push('c1')), says('Done.')])
     outage.isDatabaseDown = true
     await begin(id)

@@ -1,6 +1,7 @@
 /** Tests delegation: what subagents may do, and how their results come back. */
 
 import { beforeAll, describe, expect, it } from 'vitest'
+import { itInTurn } from '#test/support/long.ts'
 import { calls, Gate, hangs, listTexts, model, type ModelRequest, says, until } from '#test/support/scripted-model.ts'
 import { applyMigrations, call, newSession, newTenant, request } from '#test/worker/client.ts'
 import { send } from '#test/worker/listen.ts'
@@ -52,7 +53,7 @@ describe('a delegated goal', () => {
     expect(scripted.requests).toHaveLength(3)
   })
 
-  it('has the model that the call names, and a name that is none is refused with the nearest ones', async () => {
+  itInTurn('has the model that the call names, and a name that is none is refused with the nearest ones', async () => {
     const { id, ofChildren } = await conversation({
       parent: [delegate({ goal: 'Count the files.', model: 'scripted/nothing-like-it' }), says('ok')],
       child: () => says('Done.'),
@@ -63,7 +64,7 @@ describe('a delegated goal', () => {
     expect(String(refused?.content)).toContain('The model scripted/nothing-like-it is not available here')
   })
 
-  it('has no tools that ask, remember, schedule or delegate (DE1)', async () => {
+  itInTurn('has no tools that ask, remember, schedule or delegate (DE1)', async () => {
     const { id, ofChildren } = await conversation({
       parent: [delegate({ goal: 'Try everything.', role: 'orchestrator' }), says('ok')],
       child: () => says('Done.'),
@@ -75,7 +76,7 @@ describe('a delegated goal', () => {
       expect(names).not.toContain(name)
   })
 
-  it('is not told of tools that it has not', async () => {
+  itInTurn('is not told of tools that it has not', async () => {
     const { id, scripted, ofChildren } = await conversation({
       parent: [delegate({ goal: 'Try everything.' }), says('ok')],
       child: () => says('Done.'),
@@ -86,7 +87,7 @@ describe('a delegated goal', () => {
     expect(JSON.stringify(scripted.requests[0])).toContain(guidance)
   })
 
-  it('gets no tool that its parent has not', async () => {
+  itInTurn('gets no tool that its parent has not', async () => {
     const settings = { toolsets: { enabled: ['delegation', 'file'] } }
     const script = {
       parent: [delegate({ goal: 'Try everything.' }), says('ok')],
@@ -103,7 +104,7 @@ describe('a delegated goal', () => {
     ])
   })
 
-  it('has only the toolsets that its task names, and never more than its parent', async () => {
+  itInTurn('has only the toolsets that its task names, and never more than its parent', async () => {
     const tasks = [
       { goal: 'Only read files.', toolsets: ['file', 'web', 'memory'] },
       { goal: 'Only use the shell.', toolsets: ['terminal'] },
@@ -122,7 +123,7 @@ describe('a delegated goal', () => {
     expect(names.get('Use everything.')).toEqual([...file, 'process', 'terminal'].toSorted())
   })
 
-  it.each([
+  itInTurn.each([
     [['fiel'], /no toolset or tool fiel\. Your toolsets: .*file/],
     [['web'], /nothing of web/],
   ])('is refused with the toolsets %j', async (toolsets, message) => {
@@ -134,7 +135,7 @@ describe('a delegated goal', () => {
     expect(await treeOf(id)).toEqual([])
   })
 
-  it('may be delegated further by an orchestrator, down to the limit', async () => {
+  itInTurn('may be delegated further by an orchestrator, down to the limit', async () => {
     const settings = { delegation: { max_spawn_depth: 2 } }
     const child = (goal: string, asked: ModelRequest) => {
       if (goal === 'Top of it all.')
@@ -150,7 +151,7 @@ describe('a delegated goal', () => {
     expect((await resultsOf(top?.session_id ?? ''))[0]?.results[0]?.summary).toBe('I am a leaf.')
   })
 
-  it('is limited as the description of the tool says', async () => {
+  itInTurn('is limited as the description of the tool says', async () => {
     const { id, scripted } = await conversation(
       { parent: [says('Hello.')], child: () => says('') },
       { delegation: { max_concurrent_children: 7 } },
@@ -195,7 +196,7 @@ describe('a batch', () => {
     ])
   })
 
-  it('that is larger than the limit runs in order, and says so', async () => {
+  itInTurn('that is larger than the limit runs in order, and says so', async () => {
     let [now, most] = [0, 0]
     const gate = new Gate()
     const { id, ofChildren } = await conversation(
@@ -224,7 +225,7 @@ describe('a batch', () => {
     expect(most).toBeLessThanOrEqual(2)
   })
 
-  it('reports one that fails beside the others', async () => {
+  itInTurn('reports one that fails beside the others', async () => {
     const { id } = await conversation({
       parent: [delegate({ tasks: tasks.slice(0, 2) }), says('Thanks.')],
       child: (goal) =>
@@ -236,7 +237,7 @@ describe('a batch', () => {
     expect(result?.results[0]?.['error']).toBeTruthy()
   })
 
-  it('shows its progress as events', async () => {
+  itInTurn('shows its progress as events', async () => {
     const { id } = await conversation({ parent: [delegate({ tasks }), says('Thanks.')], child: () => says('Done.') })
     await send(id, 'go')
     const text = await (await request('GET', `/api/sessions/${id}/export?format=json`)).text()
@@ -266,7 +267,7 @@ describe('an answer with a schema', () => {
     expect(ofChildren()).toHaveLength(asked)
   })
 
-  it('is reported as invalid when it does not fit after the repair', async () => {
+  itInTurn('is reported as invalid when it does not fit after the repair', async () => {
     const { id, ofChildren } = await start(['three', 'still three', '{"n":3}'])
     await send(id, 'go')
     const [result] = await resultsOf(id)
@@ -293,7 +294,7 @@ describe('the cost of subagents', () => {
     await until(async () => (await tokensOfTree(id)) === 300)
   })
 
-  it('stays within what is left of the limits of the parent', async () => {
+  itInTurn('stays within what is left of the limits of the parent', async () => {
     const { id, ofChildren } = await conversation(
       {
         parent: [delegate({ tasks: [{ goal: 'The first goal.' }, { goal: 'The second goal.' }] }), says('ok')],
@@ -350,7 +351,7 @@ describe('files', () => {
     expect((await request('GET', `/api/sessions/${id}/files/c.txt`)).status).toBe(404)
   })
 
-  it('that two subagents have changed keep the version of the first', async () => {
+  itInTurn('that two subagents have changed keep the version of the first', async () => {
     const { id } = await conversation({
       parent: [delegate({ tasks: [{ goal: 'Write one into it.' }, { goal: 'Write two into it.' }] }), says('ok')],
       child: (goal, asked) =>
@@ -367,7 +368,7 @@ describe('files', () => {
     expect(await (await request('GET', `/api/sessions/${id}/files/a.txt`)).text()).toBe('one')
   })
 
-  it('are not replaced by an agent that has read them before', async () => {
+  itInTurn('are not replaced by an agent that has read them before', async () => {
     const write = (content: string) => calls({ name: 'write_file', input: { path: 'a.txt', content } })
     const read = calls({ name: 'read_file', input: { path: 'a.txt' } })
     const { id } = await conversation({
@@ -409,7 +410,7 @@ describe('background work', () => {
     expect(scripted.requests).toHaveLength(5)
   })
 
-  it('is listed, steered and stopped', async () => {
+  itInTurn('is listed, steered and stopped', async () => {
     const gate = new Gate()
     let sub = ''
     const { id, ofChildren } = await conversation({
@@ -468,7 +469,7 @@ describe('a stop', () => {
     gate.open()
   })
 
-  it('of an idle session stops what works in the background', async () => {
+  itInTurn('of an idle session stops what works in the background', async () => {
     const gate = new Gate()
     const { id } = await conversation({
       parent: [delegate({ goal: 'Work for long.', background: true }), says('It works.'), says('So it was stopped.')],
@@ -482,7 +483,7 @@ describe('a stop', () => {
     gate.open()
   })
 
-  it('of the key ends its subagents', async () => {
+  itInTurn('of the key ends its subagents', async () => {
     const { id: tenant, key } = await newTenant(['chat', 'read'])
     const gate = new Gate()
     const start = delegate({ goal: 'Work for long.', background: true })
@@ -498,7 +499,7 @@ describe('a stop', () => {
     gate.open()
   })
 
-  it('of the session deletes its subagents when it is deleted', async () => {
+  itInTurn('of the session deletes its subagents when it is deleted', async () => {
     const gate = new Gate()
     const { id } = await conversation({ parent: [delegate({ goal: 'Work for long.' })], child: () => hangs(gate) })
     void send(id, 'go').catch(() => undefined)

@@ -6,7 +6,7 @@ import { replaceClock } from '#durable/platform/clock.ts'
 import { armFailpoints } from '#durable/platform/failpoint.ts'
 import { fails, Gate, hangs, model, type ModelRequest, says, until } from '#test/support/scripted-model.ts'
 import { createSkippingClock } from '#test/support/clock.ts'
-import { isLong } from '#test/support/long.ts'
+import { isLong, itInTurn } from '#test/support/long.ts'
 import { applyMigrations, bindings, call, type ErrorBody, newKey, newTenant, request } from '#test/worker/client.ts'
 
 beforeAll(applyMigrations)
@@ -85,7 +85,7 @@ it('runs each prompt in a session of its own and returns the answers in their or
   expect(new Set(lines.map((line) => line['session_id'])).size).toBe(5)
 })
 
-it('has at most the given number of prompts in progress', async () => {
+itInTurn('has at most the given number of prompts in progress', async () => {
   const t = await batchTenant()
   const gate = new Gate()
   const scripted = model(() => hangs(gate))
@@ -97,7 +97,7 @@ it('has at most the given number of prompts in progress', async () => {
   expect(scripted.requests).toHaveLength(5)
 })
 
-it('returns trajectories in both forms', async () => {
+itInTurn('returns trajectories in both forms', async () => {
   const t = await batchTenant()
   const scripted = model(() => says('Done.'))
   const { id } = await t.start({ model: scripted.id, prompts: prompts(2) })
@@ -120,7 +120,7 @@ it('returns trajectories in both forms', async () => {
   expect(noted).toHaveLength(2)
 })
 
-it('retries only what has failed, in new sessions', async () => {
+itInTurn('retries only what has failed, in new sessions', async () => {
   const t = await batchTenant()
   let isDown = true
   const scripted = model((asked) => (isDown && /Prompt 2/.test(askedOf(asked)) ? fails(400, 'no') : says('ok')))
@@ -137,7 +137,7 @@ it('retries only what has failed, in new sessions', async () => {
   expect([again.status, again.body.error.message]).toEqual([409, 'No prompt has failed or was left out.'])
 })
 
-it('cancels what runs and what waits, and retries it later', async () => {
+itInTurn('cancels what runs and what waits, and retries it later', async () => {
   const t = await batchTenant()
   const gate = new Gate()
   const scripted = model(() => hangs(gate))
@@ -154,7 +154,7 @@ it('cancels what runs and what waits, and retries it later', async () => {
 // A reply costs 100 × $1 000/M + 10 × $10 000/M = $0.20.
 const prices = { input: 1_000, output: 10_000, cached_read: 1_000 }
 
-it('never spends more than its budget, and leaves the rest unstarted', async () => {
+itInTurn('never spends more than its budget, and leaves the rest unstarted', async () => {
   const t = await batchTenant()
   const scripted = model(() => says('ok'))
   await t.price(scripted.id, prices)
@@ -175,7 +175,7 @@ it('never spends more than its budget, and leaves the rest unstarted', async () 
   expect(over.spent_usd).toBeCloseTo(sum, 9)
 })
 
-it('ends out of budget before a prompt that it cannot pay, and goes on with a larger one', async () => {
+itInTurn('ends out of budget before a prompt that it cannot pay, and goes on with a larger one', async () => {
   const t = await batchTenant()
   const scripted = model(() => says('ok'))
   await t.price(scripted.id, prices)
@@ -194,7 +194,7 @@ it('ends out of budget before a prompt that it cannot pay, and goes on with a la
   expect(await t.ended(id)).toMatchObject({ status: 'completed', counts: { completed: 3 } })
 })
 
-it('does not send a call that could exceed what is held for its prompt, whoever chose that', async () => {
+itInTurn('does not send a call that could exceed what is held for its prompt, whoever chose that', async () => {
   const t = await batchTenant()
   const scripted = model(() => says('ok'))
   await t.price(scripted.id, prices)
@@ -210,7 +210,7 @@ it('does not send a call that could exceed what is held for its prompt, whoever 
   expect(scripted.requests).toHaveLength(0)
 })
 
-it('lets fewer run at a time when a share cannot pay a call', async () => {
+itInTurn('lets fewer run at a time when a share cannot pay a call', async () => {
   const t = await batchTenant()
   const scripted = model(() => says('ok'))
   await t.price(scripted.id, prices)
@@ -221,26 +221,29 @@ it('lets fewer run at a time when a share cannot pay a call', async () => {
   expect((await t.results(id)).some(({ attempt }) => Number(attempt) > 1)).toBe(true)
 })
 
-it('resumes at each moment after its object or a session has ended, and asks the model once for each prompt', async () => {
-  const t = await batchTenant()
-  await t.open()
-  const scripted = model((asked) => says(`Answer to ${askedOf(asked)}`))
-  armFailpoints('batch-claimed=throw@2,batch-ended=throw@3')
-  const count = isLong ? 24 : 9
-  const { id } = await t.start({ model: scripted.id, concurrency: 4, prompts: prompts(count) })
-  for (let kill = 0; kill < (isLong ? 10 : 5); kill++) {
-    await evictDurableObject(t.object)
-    t.clock.pass(15_001)
-    await runDurableObjectAlarm(t.object)
-  }
-  expect(await t.ended(id)).toMatchObject({ status: 'completed', counts: { completed: count } })
-  expect((await t.results(id)).map(({ output }) => output)).toEqual(
-    prompts(count).map(({ prompt }) => `Answer to ${prompt}`),
-  )
-  expect(scripted.requests).toHaveLength(count)
-})
+itInTurn(
+  'resumes at each moment after its object or a session has ended, and asks the model once for each prompt',
+  async () => {
+    const t = await batchTenant()
+    await t.open()
+    const scripted = model((asked) => says(`Answer to ${askedOf(asked)}`))
+    armFailpoints('batch-claimed=throw@2,batch-ended=throw@3')
+    const count = isLong ? 24 : 9
+    const { id } = await t.start({ model: scripted.id, concurrency: 4, prompts: prompts(count) })
+    for (let kill = 0; kill < (isLong ? 10 : 5); kill++) {
+      await evictDurableObject(t.object)
+      t.clock.pass(15_001)
+      await runDurableObjectAlarm(t.object)
+    }
+    expect(await t.ended(id)).toMatchObject({ status: 'completed', counts: { completed: count } })
+    expect((await t.results(id)).map(({ output }) => output)).toEqual(
+      prompts(count).map(({ prompt }) => `Answer to ${prompt}`),
+    )
+    expect(scripted.requests).toHaveLength(count)
+  },
+)
 
-it('ends with the key that has started it', async () => {
+itInTurn('ends with the key that has started it', async () => {
   const t = await batchTenant()
   const key = await newKey(t.id, ['chat', 'read', 'write', 'jobs'])
   const gate = new Gate()
@@ -272,7 +275,7 @@ it('is unknown to other tenants, needs the scope jobs, and is made once for one 
   expect((await call('GET', `/api/batches/${one.body.id}`, { key: t.key })).status).toBe(404)
 })
 
-it('is in exports and backups of its tenant, comes back in another one, and is deleted with it', async () => {
+itInTurn('is in exports and backups of its tenant, comes back in another one, and is deleted with it', async () => {
   const t = await batchTenant()
   const scripted = model((asked) => says(`Answer to ${askedOf(asked)}`))
   const { id } = await t.start({

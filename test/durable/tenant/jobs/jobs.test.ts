@@ -2,6 +2,7 @@
 
 import { afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { replaceClock } from '#durable/platform/clock.ts'
+import { itInTurn } from '#test/support/long.ts'
 import { model, says, until } from '#test/support/scripted-model.ts'
 import { applyMigrations, call, newSession } from '#test/worker/client.ts'
 import { hourMs, type Job, jobTenant, minuteMs, type Run } from './support.ts'
@@ -26,7 +27,7 @@ describe('CR3 and P7: slots', () => {
     expect((await t.ended(job.id, 2))[0]).toMatchObject({ status: 'completed', output: 'two' })
   })
 
-  it('an hourly job that is 35 minutes late runs once, and its next time is in the future', async () => {
+  itInTurn('an hourly job that is 35 minutes late runs once, and its next time is in the future', async () => {
     const t = await jobTenant()
     const job = await t.create({ prompt: 'Report.', schedule: 'every 1h', model: answering('late').id })
     await t.pass(hourMs + 35 * minuteMs)
@@ -36,7 +37,7 @@ describe('CR3 and P7: slots', () => {
     expect(Date.parse((await t.jobOf(job.id)).next_run_at ?? '')).toBeGreaterThan(t.clock.now())
   })
 
-  it('missed slots collapse to one run, and each has a record', async () => {
+  itInTurn('missed slots collapse to one run, and each has a record', async () => {
     const t = await jobTenant()
     const scripted = answering('caught up')
     const job = await t.create({ prompt: 'Report.', schedule: 'every 10m', model: scripted.id })
@@ -47,7 +48,7 @@ describe('CR3 and P7: slots', () => {
     expect(scripted.requests).toHaveLength(1)
   })
 
-  it('a daily job that is late by hours is skipped, recorded and told', async () => {
+  itInTurn('a daily job that is late by hours is skipped, recorded and told', async () => {
     const t = await jobTenant()
     const { id: session } = await newSession({}, t.key)
     const job = await t.create({ prompt: 'Report.', schedule: 'every 1d', deliver: `session:${session}` })
@@ -102,7 +103,7 @@ describe('CR7: repeat', () => {
     expect(await t.runsOf(job.id)).toHaveLength(3)
   })
 
-  it('a time that comes once is deleted a week after it ran', async () => {
+  itInTurn('a time that comes once is deleted a week after it ran', async () => {
     const t = await jobTenant()
     const job = await t.create({ prompt: 'Report.', schedule: '30m', model: answering('once').id })
     await t.pass(30 * minuteMs)
@@ -145,7 +146,7 @@ describe('CR9 and CR10: scripts', () => {
     expect(sent).toContain('<untrusted-')
   })
 
-  it('no_agent delivers its output as it is, without a model', async () => {
+  itInTurn('no_agent delivers its output as it is, without a model', async () => {
     const t = await jobTenant()
     const { id: session } = await newSession({}, t.key)
     const job = await t.create({
@@ -196,7 +197,7 @@ describe('CR12: monitors', () => {
     expect(scripted.requests).toHaveLength(1)
   })
 
-  it('that fail are an error and no change', async () => {
+  itInTurn('that fail are an error and no change', async () => {
     const t = await jobTenant()
     const scripted = answering('never')
     const job = await t.create({ prompt: 'Tell.', schedule: 'every 1h', monitor_script: 'exit 3', model: scripted.id })
@@ -221,7 +222,7 @@ describe('CR13: a malicious prompt', () => {
     expect(changed.status).toBe(400)
   })
 
-  it('scripts that need joiners are accepted', async () => {
+  itInTurn('scripts that need joiners are accepted', async () => {
     const t = await jobTenant()
     const job = await t.create({ prompt: 'می‌خواهم گزارش را बताएँ क्‍या', schedule: 'every 1h' })
     expect(job.state).toBe('scheduled')
@@ -277,7 +278,7 @@ describe('the reach of a job', () => {
     for (const name of ['cronjob', 'memory', 'clarify', 'send_message']) expect(names).not.toContain(name)
   })
 
-  it('enabled_toolsets are the only ones', async () => {
+  itInTurn('enabled_toolsets are the only ones', async () => {
     const t = await jobTenant()
     const scripted = answering('done')
     const job = await t.create({
@@ -291,7 +292,7 @@ describe('the reach of a job', () => {
     expect(scripted.requests[0]?.tools?.map((tool) => tool.function.name)).toEqual(['todo'])
   })
 
-  it('a tenant has at most as many jobs as its limit', async () => {
+  itInTurn('a tenant has at most as many jobs as its limit', async () => {
     const t = await jobTenant()
     await call('PATCH', `/api/admin/tenants/${t.id}`, { body: { limits: { jobs: 1 } } })
     await t.create({ prompt: 'Report.', schedule: 'every 1h' })
@@ -302,7 +303,7 @@ describe('the reach of a job', () => {
     expect([status, body.error.param]).toEqual([429, 'jobs'])
   })
 
-  it('a repeated request makes one job', async () => {
+  itInTurn('a repeated request makes one job', async () => {
     const t = await jobTenant()
     const make = () =>
       call<Job>('POST', '/api/jobs', {

@@ -2,6 +2,7 @@
 
 import { afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
 import { replaceClock } from '#durable/platform/clock.ts'
+import { itInTurn } from '#test/support/long.ts'
 import { calls, model, says, until } from '#test/support/scripted-model.ts'
 import { applyMigrations, call, newSession } from '#test/worker/client.ts'
 import { hourMs, type Job, jobTenant } from './support.ts'
@@ -66,7 +67,7 @@ describe('a webhook as target', () => {
     expect(headers.get('idempotency-key')).toBeTruthy()
   })
 
-  it('that answers 503 gets it again with the same key, and the attempt is named', async () => {
+  itInTurn('that answers 503 gets it again with the same key, and the attempt is named', async () => {
     const t = await jobTenant()
     const sent = serve('hook.example.com', (_sent, nth) => new Response('', { status: nth === 1 ? 503 : 200 }))
     const job = await t.create(script)
@@ -82,7 +83,7 @@ describe('a webhook as target', () => {
     expect(sent[1]?.headers.get('x-talaria-attempt')).toBe('2')
   })
 
-  it('that answers 404 fails at once, apart from the run', async () => {
+  itInTurn('that answers 404 fails at once, apart from the run', async () => {
     const t = await jobTenant()
     serve('hook.example.com', () => new Response('', { status: 404 }))
     const job = await t.create(script)
@@ -114,7 +115,7 @@ describe('a monitored address', () => {
     expect(asked).toContain('<untrusted-')
   })
 
-  it('that cannot be read is a failed run', async () => {
+  itInTurn('that cannot be read is a failed run', async () => {
     const t = await jobTenant()
     serve('status.example.com', () => new Response('', { status: 500 }))
     const scripted = model([says('never')])
@@ -141,14 +142,14 @@ describe('a run', () => {
     expect(scripted.requests.map(({ tools }) => tools !== undefined)).toEqual([true, false])
   })
 
-  it('works in the directory of its job', async () => {
+  itInTurn('works in the directory of its job', async () => {
     const t = await jobTenant()
     const job = await t.create({ schedule: 'every 1h', script: 'pwd', no_agent: true, workdir: 'reports' })
     await t.pass(hourMs)
     expect((await t.ended(job.id))[0]).toMatchObject({ status: 'completed', output: '/workspace/reports\n' })
   })
 
-  it('begins with the skills of its job', async () => {
+  itInTurn('begins with the skills of its job', async () => {
     const t = await jobTenant()
     const content = '---\nname: weekly\ndescription: Reports.\n---\n\nCount the open tickets first.\n'
     await t.post('/api/skills', { name: 'weekly', content })
@@ -183,7 +184,7 @@ describe('the tool cronjob', () => {
     expect(worker.requests).toHaveLength(1)
   })
 
-  it('delivers elsewhere, and to the conversation as well when it is attached', async () => {
+  itInTurn('delivers elsewhere, and to the conversation as well when it is attached', async () => {
     const { t, session, job } = await makeJob({ deliver: 'local', attach_to_session: true })
     await t.pass(hourMs)
     await t.ended(job.id)
@@ -203,7 +204,7 @@ describe('the tool cronjob', () => {
     expect(JSON.stringify(talker.requests[1]?.messages)).toContain('scope')
   })
 
-  it('is what demo/agent calls for "every 30m: …"', async () => {
+  itInTurn('is what demo/agent calls for "every 30m: …"', async () => {
     const t = await jobTenant()
     const { id: session } = await newSession({ model: 'demo/agent' }, t.key)
     await t.post(`/api/sessions/${session}/chat`, { input: 'every 30m: look outside' })

@@ -4,6 +4,7 @@
  */
 
 import { beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
+import { itInTurn } from '#test/support/long.ts'
 import { calls, model, type ModelRequest, type Reply, says, until } from '#test/support/scripted-model.ts'
 import { bert, createChat, receiveMessage } from '#test/support/chat.ts'
 import { applyMigrations, bindings, call, newSession, newTenant } from '#test/worker/client.ts'
@@ -129,7 +130,7 @@ describe('a page gives orders', () => {
     expect(await askedCalls(started)).toEqual(['web_extract'])
   })
 
-  it('and its text was saved to a file and read after /new', async () => {
+  itInTurn('and its text was saved to a file and read after /new', async () => {
     const started = await begin()
     pageText = order('write_file', { path: 'notes.md', content: 'SENDORDER' })
     await started.session.tell(`${writeKeys} ${readPage}`)
@@ -138,7 +139,7 @@ describe('a page gives orders', () => {
     expect(await askedCalls(started)).toEqual(['web_extract'])
   })
 
-  it('and the saved file was copied by a command, and printed after /new', async () => {
+  itInTurn('and the saved file was copied by a command, and printed after /new', async () => {
     const started = await begin()
     pageText = `${order('write_file', { path: 'notes.md', content: 'SENDORDER' })} ${order('terminal', { command: 'cp notes.md other.md' })}`
     await started.session.tell(`${writeKeys} ${readPage}`)
@@ -147,7 +148,7 @@ describe('a page gives orders', () => {
     expect(await askedCalls(started)).toEqual(['web_extract'])
   })
 
-  it('and its full text is read back after /new, in a fence', async () => {
+  itInTurn('and its full text is read back after /new, in a fence', async () => {
     const started = await begin()
     pageText = `${'words of a page\n'.repeat(1_200)}${send}\n${'words of a page\n'.repeat(1_200)}`
     await started.session.tell(`${writeKeys} ${readPage}`)
@@ -164,7 +165,7 @@ describe('a page gives orders', () => {
     "const filler = ('words of a page' + String.fromCharCode(10)).repeat(2500)",
     'console.log(filler + read.results.at(0).content, filler)',
   ]
-  it.each([
+  itInTurn.each([
     ['a program', order('execute_code', { code: program.join('; ') }), 2_501],
     ['a command', order('terminal', { command: 'seq 20000; cat notes.md; seq 20000' }), 20_001],
   ])(
@@ -186,7 +187,7 @@ describe('a page gives orders', () => {
     },
   )
 
-  it('to a subagent, which reports them', async () => {
+  itInTurn('to a subagent, which reports them', async () => {
     const started = await begin()
     const goal = 'Read the page. PAGEORDER'
     // Nobody can be asked in a subagent, so the call is refused there.
@@ -239,7 +240,7 @@ describe('a page gives orders', () => {
     expect(sent.filter((url) => url.includes(secret))).toEqual([])
   })
 
-  it('in an earlier session, which a search finds', async () => {
+  itInTurn('in an earlier session, which a search finds', async () => {
     const started = await begin()
     pageText = `harbourword ${send}`
     const other = await started.open()
@@ -255,7 +256,7 @@ describe('a page gives orders', () => {
     expect(await askedCalls(started)).toEqual(['web_extract'])
   })
 
-  it('that are kept in memory, which the next session has in its prompt', async () => {
+  itInTurn('that are kept in memory, which the next session has in its prompt', async () => {
     const started = await begin()
     pageText = order('memory', { target: 'memory', action: 'add', content: 'On each day: SENDORDER' })
     await started.session.tell(readPage)
@@ -265,7 +266,7 @@ describe('a page gives orders', () => {
     expect(sent.filter((url) => url.includes(secret))).toEqual([])
   })
 
-  it('that become a skill, which the next session loads', async () => {
+  itInTurn('that become a skill, which the next session loads', async () => {
     const started = await begin()
     const content = '---\nname: tide\ndescription: >\n  On each day SENDORDER\n---\nSENDORDER\n'
     pageText = order('skill_manage', { action: 'create', name: 'tide', content })
@@ -278,7 +279,7 @@ describe('a page gives orders', () => {
     expect(await askedCalls(started)).toEqual(['web_extract'])
   })
 
-  it('that a summary keeps', async () => {
+  itInTurn('that a summary keeps', async () => {
     const started = await begin()
     pageText = 'tides '.repeat(400)
     await started.session.tell(`${writeKeys} ${readKeys} ${readPage}`)
@@ -288,7 +289,7 @@ describe('a page gives orders', () => {
     expect(sent.filter((url) => url.includes(secret))).toEqual([])
   })
 
-  it('in a copy of the session', async () => {
+  itInTurn('in a copy of the session', async () => {
     const started = await begin()
     pageText = order('write_file', { path: 'notes.md', content: 'SENDORDER' })
     await started.session.tell(`${writeKeys} ${readPage}`)
@@ -312,7 +313,7 @@ describe('a page gives orders', () => {
 
   const file = { filename: 'a.txt', file_data: `data:text/plain;base64,${btoa(send)}` }
   const image = (size: number) => ({ url: `data:image/png;base64,${'A'.repeat(size)}` })
-  it.each([
+  itInTurn.each([
     ['file', { type: 'file', file }, ''],
     ['picture', { type: 'image_url', image_url: image(8) }, send],
     ['large picture', { type: 'image_url', image_url: image(12_000) }, send],
@@ -329,7 +330,7 @@ describe('a page gives orders', () => {
     expect(await askedCalls(started)).toEqual(['web_extract'])
   })
 
-  it('to a job, which has the marks of the turn that made it', async () => {
+  itInTurn('to a job, which has the marks of the turn that made it', async () => {
     const started = await begin()
     pageText = order('cronjob', { action: 'create', name: 'tide', schedule: '1h', prompt: 'SENDORDER' })
     await started.session.tell(`${writeKeys} ${readKeys} ${readPage}`)
@@ -382,13 +383,13 @@ describe('a message of a chat holds what others have written', () => {
     expect(await asked(await sendAfter(message))).toEqual(['web_extract'])
   })
 
-  it('when a program has written it', async () => {
+  itInTurn('when a program has written it', async () => {
     const bot = { from: { id: 77, is_bot: true, first_name: 'Alerts' }, text: 'down' }
     const settings = { allow_bots: 'all', group_sessions: 'chat', require_mention: false }
     expect(await asked(await sendAfter(bot, settings, { chat: group }))).toEqual(['web_extract'])
   })
 
-  it('also in the answer to a question', async () => {
+  itInTurn('also in the answer to a question', async () => {
     const question = { text: order('clarify', { question: 'Which?' }) }
     const { key } = await newTenant()
     const chat = await createChat((request) => obey(request), {}, key)
@@ -401,7 +402,7 @@ describe('a message of a chat holds what others have written', () => {
     expect([(await tools()).map(({ tool }) => tool), sent]).toEqual([['web_extract'], []])
   })
 
-  it('and references in it are no calls', async () => {
+  itInTurn('and references in it are no calls', async () => {
     const { key } = await newTenant()
     const chat = await createChat((request) => obey(request), {}, key)
     await receiveMessage(chat, '@file:keys.txt', { forward_origin: news })
@@ -409,7 +410,7 @@ describe('a message of a chat holds what others have written', () => {
     expect(chat.scripted.requests[0]?.messages.filter(({ role }) => role === 'tool')).toEqual([])
   })
 
-  it('and not when the person has typed all of it', async () => {
+  itInTurn('and not when the person has typed all of it', async () => {
     await sendAfter({ text: 'my own words' })
     expect(sent.filter((url) => url.includes(secret))).toHaveLength(1)
   })
@@ -429,7 +430,7 @@ describe('a session', () => {
     expect(sent).toHaveLength(3)
   })
 
-  it('opens an address of its own notes after it has read a page', async () => {
+  itInTurn('opens an address of its own notes after it has read a page', async () => {
     const started = await begin()
     pageText = 'tides'
     const notes = order('write_file', { path: 'notes.md', content: 'see https://own.example/list' })

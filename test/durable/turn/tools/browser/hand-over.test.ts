@@ -5,6 +5,7 @@ import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import type { BrowserAction } from '#agent/core/browser/browser.ts'
 import { findLeaseProblem } from '#durable/turn/tools/browser/hand-over.ts'
 import { deployment } from '#test/support/deployment.ts'
+import { itInTurn } from '#test/support/long.ts'
 import { calls, model, type Reply, says, type ScriptedCall, until } from '#test/support/scripted-model.ts'
 import { applyMigrations, call, type ErrorBody, newSession, newTenant } from '#test/worker/client.ts'
 import { listMessages } from '#test/worker/listen.ts'
@@ -66,7 +67,7 @@ describe('the vault', () => {
     expect([status, body.error.param]).toEqual([400, param])
   })
 
-  it('lists names and never values, changes sites, and deletes', async () => {
+  itInTurn('lists names and never values, changes sites, and deletes', async () => {
     expect((await store()).status).toBe(201)
     const sites = { origins: [origin, 'https://www.example.com'], unasked_origins: [origin] }
     expect((await call('PATCH', '/api/vault/shop', { key, body: sites })).body).toMatchObject(sites)
@@ -100,7 +101,7 @@ describe('the vault', () => {
     expect(JSON.stringify(await results(id))).not.toContain(username)
   })
 
-  it('asks nobody where the entry needs no word, and does nothing for another site', async () => {
+  itInTurn('asks nobody where the entry needs no word, and does nothing for another site', async () => {
     await store({ unasked_origins: [origin] })
     const allowed = await start([navigate, fillAt(origin)])
     await allowed.run
@@ -147,7 +148,7 @@ describe('the hand-over', () => {
     expect((await call('GET', `/api/sessions/${id}/browser/screen`, { key })).status).toBe(200)
   })
 
-  it('ends when the person gives the browser back', async () => {
+  itInTurn('ends when the person gives the browser back', async () => {
     const { id } = await start([navigate, handOff])
     const question = await waiting('/api/questions')
     expect((await call('DELETE', `/api/sessions/${id}/browser/lease`, { key })).status).toBe(204)
@@ -161,7 +162,7 @@ describe('the hand-over', () => {
   const over = { lease: { until: Date.now() - 1, reason: '' } }
   const snapshot: BrowserAction = { kind: 'snapshot', isFull: false }
   const input: BrowserAction = { kind: 'input', input: { type: 'key', key: 'Tab' } }
-  it.each([
+  itInTurn.each([
     ['a tool', lent, snapshot, /A person has the browser/],
     ['a tool', over, snapshot, /^none$/],
     ['a tool', lent, { kind: 'takeBack', isDone: true }, /^none$/],
@@ -175,7 +176,7 @@ describe('the hand-over', () => {
   })
 })
 
-it('keeps the cookies of a profile, sealed, for the next browser that has it', async () => {
+itInTurn('keeps the cookies of a profile, sealed, for the next browser that has it', async () => {
   const settings = { browser: { profile: 'work' } }
   const first = await start([navigate], settings)
   await first.run
@@ -193,7 +194,7 @@ it('keeps the cookies of a profile, sealed, for the next browser that has it', a
   expect((await listed()).body.data).toEqual([])
 })
 
-it('has several pages, each with a number', async () => {
+itInTurn('has several pages, each with a number', async () => {
   const tabs = (input: object): ScriptedCall => ({ name: 'browser_tabs', input })
   const { id, run } = await start([
     navigate,
