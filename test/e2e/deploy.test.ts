@@ -57,7 +57,7 @@ describe('npm run deploy', { timeout: 600_000 }, () => {
     expect(again.output).toMatch(/schema\s+up to date/)
   })
 
-  it('prints the plan in a dry run and changes nothing', async () => {
+  itInTurn('prints the plan in a dry run and changes nothing', async () => {
     await createAccount()
     const { code, output } = await deploy(['--dry-run', '--location', 'weur'])
     expect(code, output).toBe(0)
@@ -68,7 +68,7 @@ describe('npm run deploy', { timeout: 600_000 }, () => {
     expect(existsSync(join(folder, '.deploy.vars'))).toBe(false)
   })
 
-  it('goes on where it was killed, with the first keys and one of each', async () => {
+  itInTurn('goes on where it was killed, with the first keys and one of each', async () => {
     await createAccount()
     const { code, output, killedAt, vars } = await deployThroughKills([], {
       ends: 'command',

@@ -97,6 +97,7 @@ describe.skipIf(chromium === undefined)('the screens of the page in Chromium', (
   })
 
   it('finds screens and sessions in the palette by keys alone', async () => {
+    await importSession('Looked for')
     await page.keyboard.press('Control+k')
     await page.getByRole('dialog').getByRole('combobox').fill('usa')
     await page.keyboard.press('Enter')
@@ -105,10 +106,10 @@ describe.skipIf(chromium === undefined)('the screens of the page in Chromium', (
     await page.keyboard.press('l')
     await page.getByRole('heading', { name: 'Sessions' }).waitFor()
     await page.keyboard.press('Control+k')
-    await page.getByRole('dialog').getByRole('combobox').fill('Carr')
-    await page.getByRole('option', { name: 'Carried' }).first().waitFor()
+    await page.getByRole('dialog').getByRole('combobox').fill('Looked')
+    await page.getByRole('option', { name: 'Looked for' }).first().waitFor()
     await page.keyboard.press('Enter')
-    await page.locator('.block.user', { hasText: 'Carried' }).waitFor()
+    await page.locator('.block.user', { hasText: 'Looked for' }).waitFor()
     await expect.poll(() => page.getByRole('dialog').count()).toBe(0)
   })
 
@@ -388,6 +389,7 @@ describe.skipIf(chromium === undefined)('the screens of the page in Chromium', (
   })
 
   itInTurn('reports usage by two groups', async () => {
+    await client.chat(await client.newSession(), '[[say Used.]]')
     await open('usage')
     await page.getByLabel('Group by').selectOption('day,model')
     await page.locator('tbody td', { hasText: ' · ' }).first().waitFor()
