@@ -18,11 +18,9 @@ async function countTrials(code: string): Promise<number> {
     delete state.window
   })
   let tried = 0
-  class DOMParser {
-    constructor() {
-      tried++
-      throw new TypeError('There is no DOM.')
-    }
+  const DOMParser = function () {
+    tried++
+    throw new TypeError('There is no DOM.')
   }
   state.window = { DOMParser }
   writeFileSync(join(folder, 'turndown.mjs'), code)

@@ -275,7 +275,7 @@ describe('an endless command or loop', () => {
     ['a getter', 'const o = { get x() { for (;;); } }\no.x'],
     ['a static block', 'class A { static { for (;;); } }'],
   ]
-  it.each(firstRows(3, programs, 1))(
+  it.each(firstRows(1, programs, 1))(
     '%s is ended, and others are answered meanwhile',
     { timeout: 60_000 },
     async (what, source) => {
@@ -336,7 +336,7 @@ describe('memory', () => {
     ['a text that doubles', 'let s = "x"\nwhile (true) s += s'],
     ['an array that doubles', 'let a = [1]\nwhile (true) a = [...a, ...a]'],
   ]
-  it.each(firstRows(3, programs, 1))('%s is refused', { timeout: 60_000 }, async (_, source) => {
+  it.each(firstRows(1, programs, 1))('%s is refused', { timeout: 60_000 }, async (_, source) => {
     const { result } = await meanwhile(() => running(source))
     expect(result).toMatchObject({
       status: 'error',
