@@ -6,7 +6,6 @@
 import { evictDurableObject, runDurableObjectAlarm, runInDurableObject } from 'cloudflare:test'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { replaceClock } from '#durable/platform/clock.ts'
-import { itInTurn } from '#test/support/long.ts'
 import {
   calls,
   drops,
@@ -132,7 +131,7 @@ describe.sequential('a week', () => {
     keep('guest key', body.key)
   })
 
-  itInTurn('Tuesday: the reminder has come once, and the broken job says why it failed', async () => {
+  it('Tuesday: the reminder has come once, and the broken job says why it failed', async () => {
     await week.passHours(25)
     const reminders = async () => (await week.messagesOf(taken('asking'))).filter(({ source }) => source === 'job')
     await until(async () => (await reminders()).length === 1)
@@ -159,7 +158,7 @@ describe.sequential('a week', () => {
     holds('a secret that stays masked')
   })
 
-  itInTurn('Thursday: the preference is recalled, the job has repaired itself, and a key is revoked', async () => {
+  it('Thursday: the preference is recalled, the job has repaired itself, and a key is revoked', async () => {
     plan('Daily report', says('All is well.'))
     await week.passHours(24)
     await week.ended(taken('report'), 3)
@@ -213,7 +212,7 @@ describe.sequential('a week', () => {
     await until(async () => (await week.statusOf(waiting)) === 'waiting')
   })
 
-  itInTurn('Saturday: the bill stays under its cap, and the work goes on the day after', async () => {
+  it('Saturday: the bill stays under its cap, and the work goes on the day after', async () => {
     await week.passHours(24)
     const id = await week.session()
     const before = week.scripted.requests.length
@@ -245,4 +244,4 @@ describe.sequential('a week', () => {
   })
 })
 
-itInTurn('had ten scenarios', () => expect([...held]).toHaveLength(10))
+it('had ten scenarios', () => expect([...held]).toHaveLength(10))

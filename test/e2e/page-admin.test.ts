@@ -284,6 +284,7 @@ describe.skipIf(chromium === undefined)('the screens of what the API has', () =>
   })
 
   itInTurn('lists the hosts that commands have called, with what was refused', async () => {
+    await client.send('PATCH', '/api/settings', { body: { terminal: { network: 'public' } } })
     const id = await client.newSession()
     await client.chat(id, '[[call terminal {"command":"curl -s http://127.0.0.1:9/"} then say called]]')
     await openScreen(page, 'usage')
