@@ -23,29 +23,25 @@ export const firstRows = <Row>(count: number, rows: readonly Row[], others = 0):
 
 type Rows = (name: string, ...rest: readonly unknown[]) => void
 type Table = (rows: readonly unknown[]) => Rows
+const define = it as unknown as Rows & Record<'each' | 'for', Table>
 
-/** Defines the tests, and the rows of tests with a table, that are chosen. */
-function chosenTests(isChosen: (name: string) => boolean): typeof it {
-  const define = it as unknown as Rows & Record<'each' | 'for', Table>
-  const some: Rows = (name, ...rest) => (isChosen(name) ? define(name, ...rest) : undefined)
-  const table =
-    (kind: 'each' | 'for'): Table =>
-    (rows) =>
-    (name, ...rest) => {
-      const chosen = rows.filter((_, at) => isChosen(`${name} ${at}`))
-      if (chosen.length) define[kind](chosen)(name, ...rest)
-    }
-  const all = Object.assign(some, {
+const isChosen = (name: string): boolean => !inject('takesTurns') || isInTurn(name, inject('rowSeed'))
+
+const table =
+  (kind: 'each' | 'for'): Table =>
+  (rows) =>
+  (name, ...rest) => {
+    const chosen = rows.filter((_, at) => isChosen(`${name} ${at}`))
+    if (chosen.length) define[kind](chosen)(name, ...rest)
+  }
+
+/** One more case of a rule that other tests of its file keep: a third of these run, by the seed of the run. */
+export const itInTurn = Object.assign(
+  ((name, ...rest) => (isChosen(name) ? define(name, ...rest) : undefined)) as Rows,
+  {
     each: table('each'),
     for: table('for'),
-    runIf: (condition: unknown) => (condition ? all : it.skip),
-    skipIf: (condition: unknown) => (condition ? it.skip : all),
-  }) as unknown as typeof it
-  return all
-}
-
-/** One case of a rule that other tests of its file keep: a third of these run, by the seed of the run. */
-export const itInTurn = chosenTests((name) => !inject('takesTurns') || isInTurn(name, inject('rowSeed')))
-
-/** Runs in `npm run chaos` alone: a cheaper test keeps its rule. */
-export const itLong = chosenTests(() => isLong)
+    runIf: (condition: unknown) => (condition ? itInTurn : it.skip),
+    skipIf: (condition: unknown) => (condition ? it.skip : itInTurn),
+  },
+) as unknown as typeof it
