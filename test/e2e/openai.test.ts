@@ -20,7 +20,7 @@ describe('the official OpenAI SDK', () => {
     expect(completion.usage?.total_tokens).toBeGreaterThan(0)
   })
 
-  itInTurn('streams, with the usage on the last chunk when asked', async () => {
+  it('streams, with the usage on the last chunk when asked', async () => {
     const stream = await sdk().chat.completions.create({
       model: 'talaria',
       messages: user('[[text 20]] [[slow gap=40 chunks=20]]'),
@@ -39,7 +39,7 @@ describe('the official OpenAI SDK', () => {
     expect(chunks.at(-1)?.usage?.total_tokens).toBeGreaterThan(0)
   })
 
-  itInTurn('streams a turn with tools, whose progress is in separate events', async () => {
+  it('streams a turn with tools, whose progress is in separate events', async () => {
     const stream = await sdk().chat.completions.create({
       model: 'talaria',
       messages: user('[[call write_file {"path":"a.txt","content":"hello"} then say written]]'),
@@ -50,7 +50,7 @@ describe('the official OpenAI SDK', () => {
     expect(text).toBe('written')
   })
 
-  itInTurn('lists models', async () => {
+  it('lists models', async () => {
     const ids = []
     for await (const model of sdk().models.list()) ids.push(model.id)
     expect(ids).toContain('talaria')
@@ -126,13 +126,13 @@ describe('errors as the SDK types them', () => {
     expect(error).toMatchObject({ status: 401, code: 'invalid_api_key' })
   })
 
-  itInTurn('404 for an unknown model', async () => {
+  it('404 for an unknown model', async () => {
     const error = await failure(sdk().chat.completions.create({ model: 'nobody/nothing', messages: user('x') }))
     expect(error).toBeInstanceOf(NotFoundError)
     expect(error).toMatchObject({ code: 'model_not_found', param: 'model' })
   })
 
-  itInTurn('404 for a name that no session can have', async () => {
+  it('404 for a name that no session can have', async () => {
     const request = { model: 'talaria', messages: user('x') }
     const name = { 'X-Talaria-Session-Id': 'no/name' }
     expect(await failure(sdk().chat.completions.create(request, { headers: name }))).toBeInstanceOf(NotFoundError)

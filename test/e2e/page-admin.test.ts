@@ -124,7 +124,7 @@ describe.skipIf(chromium === undefined)('the screens of what the API has', () =>
     expect(json).toMatchObject({ memory: { entries: [] }, project: { entries: ['The villa has six beds.'] } })
   })
 
-  itInTurn('switches toolsets and tools, and says where they come from', async () => {
+  it('switches toolsets and tools, and says where they come from', async () => {
     await openScreen(page, 'tools')
     const isAvailable = async (name: string) =>
       (await client.get('/api/tools?limit=1000')).json.data.find((one: { name: string }) => one.name === name).available

@@ -280,7 +280,7 @@ describe.skipIf(chromium === undefined)('the page without a network', () => {
     expect(await listSaid(id)).toEqual([])
   })
 
-  itInTurn('shows what a push message says', async () => {
+  it('shows what a push message says', async () => {
     const [worker] = context.serviceWorkers()
     // The headless browser has no place for notifications.
     await worker?.evaluate(

@@ -18,7 +18,7 @@ describe('the bytes of /docs', () => {
     expect(text).not.toMatch(/(src|href)="(https?:)?\/\//)
   })
 
-  itInTurn('list the routes without JavaScript', async () => {
+  it('list the routes without JavaScript', async () => {
     const { text } = await nobody.get('/docs')
     expect(text).toContain('<code>POST /v1/chat/completions</code> Chat with the agent')
     expect(text).toContain('<code>GET /api/sessions/{id}/events</code>')
@@ -62,7 +62,7 @@ describe.skipIf(chromium === undefined)('/docs in Chromium', () => {
     expect(await page.evaluate(`document.getElementById('plain')`)).toBe(null)
   })
 
-  itInTurn('shows the description of an operation, snippets of SDKs, and the form to try it', async () => {
+  it('shows the description of an operation, snippets of SDKs, and the form to try it', async () => {
     // The reference renders an operation when it comes into view, which the address of a new page chooses.
     const linked = await browser.newPage()
     await linked.goTo(`${server.url}/docs#tag/openai/POST/v1/chat/completions`)

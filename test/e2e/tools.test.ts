@@ -66,14 +66,14 @@ describe('a turn with tools', () => {
     expect(result?.content).toContain('Page two')
   })
 
-  itInTurn('reports invalid JSON arguments to the model and continues', async () => {
+  it('reports invalid JSON arguments to the model and continues', async () => {
     const session = await owner.newSession()
     const run = await owner.chat(session, '[[badargs write_file]] [[say went on]]')
     expect(run.json).toMatchObject({ status: 'completed', output: 'went on' })
     expectWellFormed(await owner.messages(session))
   })
 
-  itInTurn('calls the model again when the connection breaks before the answer', async () => {
+  it('calls the model again when the connection breaks before the answer', async () => {
     const session = await owner.newSession()
     const input = '[[drop 0 times=1 nonce=cut-0]] [[say whole]]'
     expect((await owner.chat(session, input)).json).toMatchObject({ status: 'completed', output: 'whole' })

@@ -212,7 +212,7 @@ describe('the web tools of npm start', () => {
     expect(asked.filter((path) => path === '/tavily/extract')).toHaveLength(3)
   })
 
-  itInTurn('read gzip, stop at the limit of a gzip bomb, and report cut gzip', async () => {
+  it('read gzip, stop at the limit of a gzip bomb, and report cut gzip', async () => {
     expect(unpackedBomb / bomb.byteLength).toBeGreaterThan(1_000)
     const [whole, bounded, cut] = await extract('/gzip', '/bomb', '/cut')
     expect(whole?.content).toContain('Paragraph 19 says')
@@ -221,7 +221,7 @@ describe('the web tools of npm start', () => {
     expect(cut).toMatchObject({ content: '', error: expect.any(String) })
   })
 
-  itInTurn('read hostile pages while another session answers', async () => {
+  it('read hostile pages while another session answers', async () => {
     const started = Date.now()
     const hostile = extract('/nested', '/attributes', '/rows', '/strays', '/quotes')
     await eventually(() => asked.length, Boolean)

@@ -68,7 +68,7 @@ describe.skipIf(!hasBubblewrap)('the sandbox server with bubblewrap (needs bubbl
     }
   })
 
-  itInTurn('reports its isolation', async () => {
+  it('reports its isolation', async () => {
     expect(await ask(server, '/v1/health')).toMatchObject({ protocol: 1, isolation: 'bubblewrap', network: false })
   })
 
@@ -98,7 +98,7 @@ describe.skipIf(!hasBubblewrap)('the sandbox server with bubblewrap (needs bubbl
     expect(out.replace(/wrote \/(etc)?\n/g, '')).toBe('here\n')
   })
 
-  itInTurn('supports opening /dev/stdout', async () => {
+  it('supports opening /dev/stdout', async () => {
     const { out, events } = await run(server, newWorkspace(), { command: 'echo a > /dev/stdout; echo b > /dev/stderr' })
     expect(out).toBe('a\n')
     expect(events).toContainEqual({ t: 'err', d: 'b\n' })
@@ -150,7 +150,7 @@ describe.skipIf(!hasBubblewrap)('the sandbox server with bubblewrap (needs bubbl
     expect(waits.toSorted((a, b) => a - b)[1]).toBeLessThan(1_000)
   })
 
-  itInTurn('keeps head and tail of 20 MB and reports the missing bytes', async () => {
+  it('keeps head and tail of 20 MB and reports the missing bytes', async () => {
     const { events, out, exit } = await run(server, newWorkspace(), {
       command: 'echo head; yes 0123456789 | head -c 20000000; echo; echo tail',
       maxOutput: 10_000,
@@ -163,7 +163,7 @@ describe.skipIf(!hasBubblewrap)('the sandbox server with bubblewrap (needs bubbl
     expect(exit).toMatchObject({ code: 0, truncated: true })
   })
 
-  itInTurn('replaces invalid bytes of output', async () => {
+  it('replaces invalid bytes of output', async () => {
     const { out, exit } = await run(server, newWorkspace(), { command: "printf 'a\\xff\\x00\\xc3\\xbcb'" })
     expect(out).toBe('a\uFFFD\0üb')
     expect(exit).toMatchObject({ code: 0 })
@@ -180,7 +180,7 @@ describe.skipIf(!hasBubblewrap)('the sandbox server with bubblewrap (needs bubbl
     expect(all.filter(({ exit }) => exit?.['code'] === 0).length).toBeGreaterThan(0)
   })
 
-  itInTurn.each([
+  it.each([
     [{ command: 'x\0y' }, 'command'],
     [{ command: 'x', timeoutMs: 0 }, 'timeoutMs'],
     [{ command: 'x', env: { 'A B': '1' } }, 'A B'],
@@ -190,12 +190,12 @@ describe.skipIf(!hasBubblewrap)('the sandbox server with bubblewrap (needs bubbl
     expect(answer).toMatchObject({ status: 400, error: { message: expect.stringContaining(named) } })
   })
 
-  itInTurn('reports a missing directory', async () => {
+  it('reports a missing directory', async () => {
     const { events } = await run(server, newWorkspace(), { command: 'x', cwd: '/workspace/no' })
     expect(events).toContainEqual(expect.objectContaining({ t: 'error', code: 'invalid' }))
   })
 
-  itInTurn('rejects workspace names that are paths', async () => {
+  it('rejects workspace names that are paths', async () => {
     for (const name of ['..', '%2e%2e%2fother', 'short', 'UPPERCASE', 'a/b'])
       expect((await call(server.url, `/v1/w/${name}/tree`)).status).toBeGreaterThanOrEqual(400)
   })
@@ -290,7 +290,7 @@ describe.skipIf(!hasBubblewrap)('files of a sandbox (needs bubblewrap)', () => {
     expect(onDisk(server, ws).text('d/f')).toBe('in\n')
   })
 
-  itInTurn('that are pipes do not block', async () => {
+  it('that are pipes do not block', async () => {
     const ws = newWorkspace()
     onDisk(server, ws).pipe('pipe')
     expect((await call(server.url, path(ws, 'files', 'pipe'))).status).toBe(400)
@@ -299,14 +299,14 @@ describe.skipIf(!hasBubblewrap)('files of a sandbox (needs bubblewrap)', () => {
     })
   })
 
-  itInTurn('keep their permissions when written again', async () => {
+  it('keep their permissions when written again', async () => {
     const ws = newWorkspace()
     await run(server, ws, { command: 'echo "echo one" > s.sh; chmod 755 s.sh' })
     await ask(server, path(ws, 'files', 's.sh'), { method: 'PUT', body: 'echo two' })
     expect((await run(server, ws, { command: './s.sh' })).out).toBe('two\n')
   })
 
-  itInTurn('keep no permissions, and all of their names, when written again', async () => {
+  it('keep no permissions, and all of their names, when written again', async () => {
     const ws = newWorkspace()
     await run(server, ws, { command: 'echo one > none; chmod 000 none; echo one > a; ln a b; chmod 2750 a' })
     for (const name of ['none', 'a'])
@@ -317,23 +317,19 @@ describe.skipIf(!hasBubblewrap)('files of a sandbox (needs bubblewrap)', () => {
     expect(shown.out).toBe('0\n2750\ntwo\ntwo\ntwo\n3\n')
   })
 
-  itInTurn(
-    'that become shorter while they are read break the connection',
-    async () => {
-      const ws = newWorkspace()
-      const bytes = 40_000_000
-      await run(server, ws, { command: `head -c ${bytes} /dev/zero > big` })
-      const response = await call(server.url, path(ws, 'files', 'big'))
-      const reader = response.body!.getReader()
-      await reader.read()
-      await run(server, ws, { command: 'truncate -s 10 big' })
-      const rest = async () => {
-        for (;;) if ((await reader.read()).done) return
-      }
-      await expect(rest()).rejects.toBeInstanceOf(Error)
-    },
-    15_000,
-  )
+  it('that become shorter while they are read break the connection', async () => {
+    const ws = newWorkspace()
+    const bytes = 40_000_000
+    await run(server, ws, { command: `head -c ${bytes} /dev/zero > big` })
+    const response = await call(server.url, path(ws, 'files', 'big'))
+    const reader = response.body!.getReader()
+    await reader.read()
+    await run(server, ws, { command: 'truncate -s 10 big' })
+    const rest = async () => {
+      for (;;) if ((await reader.read()).done) return
+    }
+    await expect(rest()).rejects.toBeInstanceOf(Error)
+  }, 15_000)
 
   itInTurn('remain accessible during a search that never ends', async () => {
     const ws = newWorkspace()
@@ -343,7 +339,7 @@ describe.skipIf(!hasBubblewrap)('files of a sandbox (needs bubblewrap)', () => {
     expect(await endless).toMatchObject({ status: 400, error: { message: expect.stringContaining('too long') } })
   })
 
-  itInTurn('without permissions are in an archive, and are replaced by one', async () => {
+  it('without permissions are in an archive, and are replaced by one', async () => {
     const [ws, other] = [newWorkspace(), newWorkspace()]
     const locked = 'mkdir d; echo in > d/in; echo one > one; chmod 000 d one'
     await run(server, ws, { command: locked })
@@ -384,7 +380,7 @@ describe.skipIf(!hasBubblewrap)('files of a sandbox (needs bubblewrap)', () => {
     },
   )
 
-  itInTurn('are listed without the contents of named folders, and when their names are not text', async () => {
+  it('are listed without the contents of named folders, and when their names are not text', async () => {
     const ws = newWorkspace()
     await run(server, ws, { command: `mkdir -p node_modules/a src; touch node_modules/a/b src/c $'n\\xff'` })
     const listed = (await ask(server, `${path(ws, 'tree', '')}&shallow=node_modules`)) as unknown as Tree
@@ -393,7 +389,7 @@ describe.skipIf(!hasBubblewrap)('files of a sandbox (needs bubblewrap)', () => {
     expect((await ask(server, `${path(ws, 'tree', '')}&shallow=../x`)).status).toBe(400)
   })
 
-  itInTurn('with more than one name are each a file in an archive', async () => {
+  it('with more than one name are each a file in an archive', async () => {
     const [ws, other] = [newWorkspace(), newWorkspace()]
     await run(server, ws, { command: 'echo one > a; ln a b' })
     const archive = await (await call(server.url, path(ws, 'tar', '/workspace'))).arrayBuffer()
@@ -401,7 +397,7 @@ describe.skipIf(!hasBubblewrap)('files of a sandbox (needs bubblewrap)', () => {
     expect((await run(server, other, { command: 'rm a; stat -c %h b; cat b' })).out).toBe('1\none\n')
   })
 
-  itInTurn('stay within reach after a command has locked the workspace', async () => {
+  it('stay within reach after a command has locked the workspace', async () => {
     const ws = newWorkspace()
     await run(server, ws, { command: 'echo kept > a; chmod 751 /tmp; chmod 0 /workspace' })
     expect((await run(server, ws, { command: 'cat a; stat -c %a /workspace /tmp' })).out).toBe('kept\n700\n751\n')
@@ -444,7 +440,7 @@ describe.skipIf(!hasBubblewrap)('jobs of a sandbox (needs bubblewrap)', () => {
     expect(await ask(server, `/v1/w/${ws}/jobs`)).toMatchObject({ jobs: [{ id: 'a' }] })
   })
 
-  itInTurn('read their input up to its end', async () => {
+  it('read their input up to its end', async () => {
     const ws = newWorkspace()
     await ask(server, at(ws, 'cat'), put({ command: 'cat; echo over' }))
     await ask(server, `${at(ws, 'cat')}/input`, post({ text: 'one\n' }))
@@ -521,7 +517,7 @@ describe.skipIf(!hasBubblewrap)('jobs of a sandbox (needs bubblewrap)', () => {
     }
   })
 
-  itInTurn('are lost when their host has restarted', async () => {
+  it('are lost when their host has restarted', async () => {
     const ws = newWorkspace()
     await ask(server, at(ws, 'gone'), put({ command: 'sleep 60' }))
     onDisk(server, ws).write('../jobs/gone/boot', 'another machine')

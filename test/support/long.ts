@@ -21,27 +21,23 @@ export const isLong = inject('isLong')
 export const firstRows = <Row>(count: number, rows: readonly Row[], others = 0): readonly Row[] =>
   isLong ? rows : chooseRows(count, others, rows, inject('rowSeed'))
 
-type Rows = (name: string, ...rest: readonly unknown[]) => void
-type Table = (rows: readonly unknown[]) => Rows
-const define = it as unknown as Rows & Record<'each' | 'for', Table>
+type Define = (name: string, ...rest: readonly unknown[]) => void
+type Defines = Define & Record<'each' | 'for', (rows: readonly unknown[]) => Define>
+const [run, skip] = [it, it.skip] as unknown as readonly [Defines, Defines]
 
 const isChosen = (name: string): boolean => !inject('takesTurns') || isInTurn(name, inject('rowSeed'))
 
 const table =
-  (kind: 'each' | 'for'): Table =>
-  (rows) =>
+  (kind: 'each' | 'for') =>
+  (rows: readonly unknown[]): Define =>
   (name, ...rest) => {
-    const chosen = rows.filter((_, at) => isChosen(`${name} ${at}`))
-    if (chosen.length) define[kind](chosen)(name, ...rest)
+    for (const [at, row] of rows.entries()) (isChosen(`${name} ${at}`) ? run : skip)[kind]([row])(name, ...rest)
   }
 
-/** One more case of a rule that other tests of its file keep: a third of these run, by the seed of the run. */
-export const itInTurn = Object.assign(
-  ((name, ...rest) => (isChosen(name) ? define(name, ...rest) : undefined)) as Rows,
-  {
-    each: table('each'),
-    for: table('for'),
-    runIf: (condition: unknown) => (condition ? itInTurn : it.skip),
-    skipIf: (condition: unknown) => (condition ? it.skip : itInTurn),
-  },
-) as unknown as typeof it
+/** One more case of a rule that other tests of its file keep: a third of these run, by the seed of the run. The others are skipped. */
+export const itInTurn = Object.assign(((name, ...rest) => (isChosen(name) ? run : skip)(name, ...rest)) as Define, {
+  each: table('each'),
+  for: table('for'),
+  runIf: (condition: unknown) => (condition ? itInTurn : it.skip),
+  skipIf: (condition: unknown) => (condition ? it.skip : itInTurn),
+}) as unknown as typeof it

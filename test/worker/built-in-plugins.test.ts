@@ -2,7 +2,6 @@
 
 import { beforeAll, describe, expect, it, vi } from 'vitest'
 import { settingsSchema } from '#agent/core/settings.ts'
-import { itInTurn } from '#test/support/long.ts'
 import { builtInPlugins } from '#tools/plugins/plugins.ts'
 import { createChat, receiveMessage } from '../support/chat.ts'
 import { calls, listTexts, model, type ModelRequest, says, until } from '../support/scripted-model.ts'
@@ -34,23 +33,20 @@ describe('a built-in plugin', () => {
     expect(settingsSchema.safeParse({ plugins: { enabled: ['other'] } }).success).toBe(false)
   })
 
-  itInTurn(
-    'is off by default, and on for all sessions of the tenant alone once somebody who may decides it',
-    async () => {
-      const [{ id, key }, other] = [await newTenant(), await newTenant()]
-      expect(offered((await run(key, 'todo', {})).asked)).not.toContain('send_message')
-      const weak = await newKey(id, ['chat', 'read', 'write'])
-      expect((await enable(weak, ['send_message'])).status).toBe(403)
-      await enable(key, ['send_message', 'homeassistant'])
-      const on = offered((await run(key, 'todo', {})).asked)
-      expect(on).toContain('send_message')
-      expect(on).toContain('ha_call_service')
-      expect(on).not.toContain('spotify_')
-      expect(offered((await run(other.key, 'todo', {})).asked)).not.toContain('send_message')
-      await enable(key, [])
-      expect(offered((await run(key, 'todo', {})).asked)).not.toContain('send_message')
-    },
-  )
+  it('is off by default, and on for all sessions of the tenant alone once somebody who may decides it', async () => {
+    const [{ id, key }, other] = [await newTenant(), await newTenant()]
+    expect(offered((await run(key, 'todo', {})).asked)).not.toContain('send_message')
+    const weak = await newKey(id, ['chat', 'read', 'write'])
+    expect((await enable(weak, ['send_message'])).status).toBe(403)
+    await enable(key, ['send_message', 'homeassistant'])
+    const on = offered((await run(key, 'todo', {})).asked)
+    expect(on).toContain('send_message')
+    expect(on).toContain('ha_call_service')
+    expect(on).not.toContain('spotify_')
+    expect(offered((await run(other.key, 'todo', {})).asked)).not.toContain('send_message')
+    await enable(key, [])
+    expect(offered((await run(key, 'todo', {})).asked)).not.toContain('send_message')
+  })
 
   it('says what it needs, and calls no private address of a tenant', async () => {
     const { key } = await newTenant()
@@ -95,7 +91,7 @@ describe('hooks of a built-in plugin', () => {
     expect((await run(key, 'terminal', { command: 'rewrite' })).text).toContain('rewritten')
   })
 
-  itInTurn('have a person asked where nothing else asks', async () => {
+  it('have a person asked where nothing else asks', async () => {
     const { key } = await newTenant()
     await enable(key, ['git_guard'])
     const scripted = model([
@@ -176,7 +172,7 @@ describe('send_message', () => {
     await chat.api.waitForText('At home.')
   })
 
-  itInTurn('waits for a person, who sees the target and the text', async () => {
+  it('waits for a person, who sees the target and the text', async () => {
     const { key } = await newTenant()
     const chat = await createChat([says('hello')], {}, key)
     await enable(key, ['send_message'], { approvals: { mode: 'manual' } })
@@ -195,7 +191,7 @@ describe('send_message', () => {
     await chat.api.waitForText('May I?')
   })
 
-  itInTurn.each([
+  it.each([
     [{ text: 'x' }, 'Name a target'],
     [{ target: 'telegram:1' }, 'nothing to send'],
     [{ target: 'nowhere:1', text: 'x' }, 'There is no active channel'],

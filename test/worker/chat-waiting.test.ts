@@ -1,7 +1,6 @@
 /** Tests approvals and questions in chat completions: a text ends the answer, and the next message decides. */
 
 import { beforeAll, describe, expect, it } from 'vitest'
-import { itInTurn } from '#test/support/long.ts'
 import { calls, listTexts, model, type Reply, says, type ScriptedCall, until } from '../support/scripted-model.ts'
 import { applyMigrations, call, newKey, newSession, newTenant, request } from './client.ts'
 import { send } from './listen.ts'
@@ -68,7 +67,7 @@ describe('an approval in a chat completion', () => {
     expect(listTexts(scripted.requests[1] as never).join()).not.toContain('/approve')
   })
 
-  itInTurn('is streamed in the same way, after what the model said', async () => {
+  it('is streamed in the same way, after what the model said', async () => {
     const { stream } = await sessionWith([calls(push('c1')), says('Push', 'ed.')])
     const asked = await stream('push it')
     expect(asked.text).toContain('Answer `/approve`')
@@ -76,14 +75,14 @@ describe('an approval in a chat completion', () => {
     expect(await stream('/approve session')).toEqual({ text: 'Pushed.', reasons: ['stop'] })
   })
 
-  itInTurn('is denied with a reason that the model reads', async () => {
+  it('is denied with a reason that the model reads', async () => {
     const { say, lastTexts } = await sessionWith([calls(push('c1')), says('All right.')])
     await say('push it')
     expect(await say('/deny not on Fridays')).toBe('All right.')
     expect(lastTexts(1)[0]).toContain('not on Fridays')
   })
 
-  itInTurn('is listed with all others, which are decided one after the other or at once', async () => {
+  it('is listed with all others, which are decided one after the other or at once', async () => {
     const replies = [calls(push('c1'), push('c2', 'dev'), push('c3', 'next')), says('Done.')]
     const { say, lastTexts } = await sessionWith(replies)
     const text = await say('push all')
@@ -127,7 +126,7 @@ describe('a question in a chat completion', () => {
     expect(lastTexts(1)[0]).toContain('"user_response":"blue"')
   })
 
-  itInTurn('is answered in every busy mode, the first of several first', async () => {
+  it('is answered in every busy mode, the first of several first', async () => {
     const replies = [calls(ask('q1', 'First?'), ask('q2', 'Second?')), says('Done.')]
     const { say, lastTexts } = await sessionWith(replies, { busy_input_mode: 'queue' })
     await say('go')
@@ -136,7 +135,7 @@ describe('a question in a chat completion', () => {
     expect(lastTexts(2).join()).toMatch(/"one"[^]*"two"/)
   })
 
-  itInTurn('of the demo is answered without any provider', async () => {
+  it('of the demo is answered without any provider', async () => {
     const { id } = await newSession({ model: 'demo/agent' })
     const say = async (text: string) => {
       const body = { messages: [user(text)], model: 'demo/agent' }
@@ -158,7 +157,7 @@ describe('another message while an approval is pending', () => {
     expect(lastTexts(1)).toEqual(['user: never mind'])
   })
 
-  itInTurn('steers: it is kept for the decision, and the text comes again', async () => {
+  it('steers: it is kept for the decision, and the text comes again', async () => {
     const { say, lastTexts } = await sessionWith([calls(push('c1')), says('Done.')], { busy_input_mode: 'steer' })
     await say('push it')
     expect(await say('but only dev')).toContain('Answer `/approve`')
@@ -166,7 +165,7 @@ describe('another message while an approval is pending', () => {
     expect(lastTexts(1)[0]).toContain('but only dev')
   })
 
-  itInTurn('is queued: the text comes again, and the message has its own run afterwards', async () => {
+  it('is queued: the text comes again, and the message has its own run afterwards', async () => {
     const replies = [calls(push('c1')), says('Denied.'), says('Second.')]
     const { id, say, stream, scripted } = await sessionWith(replies, { busy_input_mode: 'queue' })
     await say('push it')
@@ -179,14 +178,14 @@ describe('another message while an approval is pending', () => {
     await until(async () => (await call('GET', `/api/sessions/${id}`)).body['status'] === 'idle')
   })
 
-  itInTurn('interrupts in the native API as well', async () => {
+  it('interrupts in the native API as well', async () => {
     const { id, lastTexts, say } = await sessionWith([calls(push('c1')), says('Done.')])
     await say('push it')
     expect((await send(id, 'never mind'))['output']).toBe('Done.')
     expect(lastTexts(1)).toEqual(['user: never mind'])
   })
 
-  itInTurn.each(['steer', 'queue'])('waits in the native API by the mode %s', async (mode) => {
+  it.each(['steer', 'queue'])('waits in the native API by the mode %s', async (mode) => {
     const settings = { busy_input_mode: mode }
     const { id, say, status, scripted } = await sessionWith([calls(push('c1')), says('Done.')], settings)
     await say('push it')

@@ -1,7 +1,6 @@
 /** Tests the API of checkpoints and rollback. */
 
 import { beforeAll, describe, expect, it } from 'vitest'
-import { itInTurn } from '#test/support/long.ts'
 import { calls, Gate, model, says } from '../support/scripted-model.ts'
 import { countRows, evict, inObject, kill } from '../durable/support/object.ts'
 import { call, applyMigrations, newSession, type ErrorBody, request } from './client.ts'
@@ -53,7 +52,7 @@ describe('checkpoints', () => {
     expect(data.every(({ at }) => Math.abs(Date.parse(at) - Date.now()) < 600_000)).toBe(true)
   })
 
-  itInTurn('write no row for a turn that changes nothing', async () => {
+  it('write no row for a turn that changes nothing', async () => {
     const id = await session(shell('ls'))
     const tables = await inObject(id, (_object, { storage }) =>
       storage.sql
@@ -65,7 +64,7 @@ describe('checkpoints', () => {
     expect([await countRows(changing, 'checkpoint'), await countRows(changing, 'kept')]).toEqual([1, 1])
   })
 
-  itInTurn('show the changes since, with binary files by name', async () => {
+  it('show the changes since, with binary files by name', async () => {
     const id = await session(write('a.txt', 'one\n'), shell("echo two > a.txt; echo new > n.txt; printf 'a\\0b' > bin"))
     const diff = async (n: number) => (await call(`GET`, `/api/sessions/${id}/checkpoints/${n}/diff`)).body
     expect(await diff(1)).toEqual({
@@ -104,7 +103,7 @@ describe('rollback', () => {
     expect((await list(id)).map(({ n, files }) => [n, files])).toEqual([[1, ['a']]])
   })
 
-  itInTurn('restores the nth checkpoint', async () => {
+  it('restores the nth checkpoint', async () => {
     const id = await session(write('a', '1'), write('a', '2'), write('b', '3'))
     expect((await rollback(id, { n: 3 })).body).toMatchObject({ restored: ['a', 'b'], undone: 3 })
     expect([await file(id, 'a'), await file(id, 'b')]).toEqual([404, 404])
@@ -112,7 +111,7 @@ describe('rollback', () => {
     expect((await rollback(id)).body.error).toMatchObject({ code: 'not_found', param: 'n' })
   })
 
-  itInTurn('keeps files that a person changed since, except with all', async () => {
+  it('keeps files that a person changed since, except with all', async () => {
     const id = await session(shell('echo agent > a; echo agent > b'))
     await put(id, 'a', 'person')
     expect((await rollback(id)).body).toMatchObject({ restored: ['b'], kept: ['a'] })
@@ -124,7 +123,7 @@ describe('rollback', () => {
     expect([await file(other, 'a'), await file(other, 'c')]).toEqual([404, 404])
   })
 
-  itInTurn('of one file keeps the other files and the conversation', async () => {
+  it('of one file keeps the other files and the conversation', async () => {
     const id = await session(write('a', '1'), shell('echo 2 > a; echo 2 > b'))
     const before = await listLines(id)
     expect((await rollback(id, { path: 'a' })).body).toMatchObject({ restored: ['a'], undone: 0, messages: [] })
@@ -133,7 +132,7 @@ describe('rollback', () => {
     expect(await list(id)).toHaveLength(2)
   })
 
-  itInTurn('is refused while a turn runs', async () => {
+  it('is refused while a turn runs', async () => {
     const gate = new Gate()
     const scripted = model([write('a', '1'), says('done'), says('x', gate, 'y')])
     const { id } = await newSession({ model: scripted.id })
@@ -169,7 +168,7 @@ describe('rollback', () => {
     ]).toContainEqual(found)
   })
 
-  itInTurn('allows new turns afterwards', async () => {
+  it('allows new turns afterwards', async () => {
     const id = await session(write('a', '1'), write('a', '2'))
     await rollback(id)
     const { output } = await send(id, 'and now')
@@ -177,7 +176,7 @@ describe('rollback', () => {
     expect((await listLines(id)).at(-2)).toBe('user: and now')
   })
 
-  itInTurn.each([
+  it.each([
     [{ n: 0 }, 'n'],
     [{ n: 'x' }, 'n'],
     [{ path: '' }, 'path'],

@@ -3,7 +3,6 @@
 import { SELF } from 'cloudflare:test'
 import { afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
 import { clock, replaceClock } from '#durable/platform/clock.ts'
-import { itInTurn } from '#test/support/long.ts'
 import { clearKeyCache } from '#worker/auth.ts'
 import { clearAppCache } from '#worker/routes/oauth/app-token.ts'
 import { createSkippingClock } from '../support/clock.ts'
@@ -163,7 +162,7 @@ describe('an app', () => {
     })
   })
 
-  itInTurn('lasts no longer than its key', async () => {
+  it('lasts no longer than its key', async () => {
     const { id } = await newTenant()
     const key = await newKey(id, ['chat', 'read'], { expires_at: new Date(clock.now() + 600_000).toISOString() })
     const { tokens } = await connectApp(key)
@@ -201,7 +200,7 @@ describe('a code', () => {
     expect((await redeem(thief.client_id, code)).body.error).toBe('invalid_grant')
   })
 
-  itInTurn('works once: a second use ends what the first has given, and of many at once one wins', async () => {
+  it('works once: a second use ends what the first has given, and of many at once one wins', async () => {
     const { key } = await newTenant()
     const first = await newCode(key)
     const { body: tokens } = await redeem(first.clientId, first.code)
@@ -214,7 +213,7 @@ describe('a code', () => {
     expect(all.filter(({ status }) => status === 200)).toHaveLength(1)
   })
 
-  itInTurn('is valid for a minute', async () => {
+  it('is valid for a minute', async () => {
     const { key } = await newTenant()
     const { clientId, code } = await newCode(key)
     const time = createSkippingClock()
@@ -227,7 +226,7 @@ describe('a code', () => {
     }
   })
 
-  itInTurn('of a tenant that does not exist makes no object', async () => {
+  it('of a tenant that does not exist makes no object', async () => {
     const { body: client } = await registerApp()
     expect((await redeem(client.client_id, `never-made.${'a'.repeat(43)}`)).body.error).toBe('invalid_grant')
   })
@@ -246,7 +245,7 @@ describe('a refresh token', () => {
     expect(await listApps(key)).toEqual([])
   })
 
-  itInTurn('serves its own client alone, and is no access token', async () => {
+  it('serves its own client alone, and is no access token', async () => {
     const { key } = await newTenant()
     const { clientId, tokens } = await connectApp(key)
     const { body: thief } = await registerApp({ client_name: 'Thief' })
@@ -256,7 +255,7 @@ describe('a refresh token', () => {
     expect((await refresh(clientId, tokens.refresh_token)).status).toBe(200)
   })
 
-  itInTurn('lasts while it is used, and the access token an hour', async () => {
+  it('lasts while it is used, and the access token an hour', async () => {
     const { key } = await newTenant()
     const { clientId, tokens } = await connectApp(key)
     const time = createSkippingClock()
@@ -273,7 +272,7 @@ describe('a refresh token', () => {
     }
   })
 
-  itInTurn('is revoked by its app, and by nobody else', async () => {
+  it('is revoked by its app, and by nobody else', async () => {
     const { key } = await newTenant()
     const { clientId, tokens } = await connectApp(key)
     const { body: thief } = await registerApp({ client_name: 'Thief' })
@@ -302,7 +301,7 @@ describe('the consent page', () => {
     expect((await openConsent(key, { ...fields, ui_locales: 'de' })).html).toContain('<html lang="de">')
   })
 
-  itInTurn('lets a person sign in, and then decide', async () => {
+  it('lets a person sign in, and then decide', async () => {
     const { key } = await newTenant()
     const { body: client } = await registerApp()
     const fields = await authorization(client.client_id)
@@ -325,7 +324,7 @@ describe('the consent page', () => {
     expect((await openConsent(null, fields, ours)).html).toContain('Sign in to connect an app')
   })
 
-  itInTurn('cannot be answered by another page, for another person, or without a right', async () => {
+  it('cannot be answered by another page, for another person, or without a right', async () => {
     const { id, key } = await newTenant()
     const { body: client } = await registerApp()
     const fields = await authorization(client.client_id)
@@ -414,23 +413,20 @@ describe('a client', () => {
     return asked
   }
 
-  itInTurn(
-    'with a metadata document is read when a person has signed in, and may use any port of the computer',
-    async () => {
-      const asked = serveDocument(document)
-      const { key } = await newTenant()
-      const local = 'http://localhost:53123/callback'
-      const fields = await authorization(address, { redirect_uri: local })
-      expect((await openConsent(null, fields)).html).toContain('client.example.com wants to use your agent')
-      expect(asked).toEqual([])
-      const { html, holder } = await openConsent(key, fields)
-      expect(html).toContain('Let Claude use Talaria?')
-      const { query } = await answerConsent(key, fields, { holder })
-      const { body: tokens } = await redeem(address, query?.get('code') ?? '', { redirect_uri: local })
-      expect((await useMcp(tokens.access_token)).status).toBe(200)
-      expect(await listApps(key)).toMatchObject([{ name: 'Claude', host: 'localhost' }])
-    },
-  )
+  it('with a metadata document is read when a person has signed in, and may use any port of the computer', async () => {
+    const asked = serveDocument(document)
+    const { key } = await newTenant()
+    const local = 'http://localhost:53123/callback'
+    const fields = await authorization(address, { redirect_uri: local })
+    expect((await openConsent(null, fields)).html).toContain('client.example.com wants to use your agent')
+    expect(asked).toEqual([])
+    const { html, holder } = await openConsent(key, fields)
+    expect(html).toContain('Let Claude use Talaria?')
+    const { query } = await answerConsent(key, fields, { holder })
+    const { body: tokens } = await redeem(address, query?.get('code') ?? '', { redirect_uri: local })
+    expect((await useMcp(tokens.access_token)).status).toBe(200)
+    expect(await listApps(key)).toMatchObject([{ name: 'Claude', host: 'localhost' }])
+  })
 
   it.each<[string, object, number, string]>([
     ['another id', { ...document, client_id: `${address}?` }, 200, 'not that of this address'],
@@ -462,7 +458,7 @@ describe('the walls', () => {
     expect(await listApps(alice.key)).toHaveLength(1)
   })
 
-  itInTurn('refuse tokens of a suspended tenant, and forms that are none', async () => {
+  it('refuse tokens of a suspended tenant, and forms that are none', async () => {
     const { id, key } = await newTenant()
     const { clientId, tokens } = await connectApp(key)
     await call('PATCH', `/api/admin/tenants/${id}`, { body: { status: 'suspended' } })

@@ -1,7 +1,6 @@
 /** Tests that chat completions without a session header find their session by the words of the conversation. */
 
 import { beforeAll, describe, expect, it } from 'vitest'
-import { itInTurn } from '#test/support/long.ts'
 import { calls, Gate, listTexts, model, says } from '../support/scripted-model.ts'
 import {
   alike,
@@ -40,7 +39,7 @@ describe('a conversation without a session header', () => {
     expect(third.session).toBe(first.session)
   })
 
-  itInTurn('tolerates what clients do to an answer', async () => {
+  it('tolerates what clients do to an answer', async () => {
     const id = model(() => says('One  \n', 'line. ')).id
     const changed = [
       assistant('One line.'),
@@ -57,7 +56,7 @@ describe('a conversation without a session header', () => {
     }
   })
 
-  itInTurn('is found by a streamed answer, which has the texts before the tools too', async () => {
+  it('is found by a streamed answer, which has the texts before the tools too', async () => {
     const id = alike({
       go: (step) =>
         step
@@ -77,7 +76,7 @@ describe('a conversation without a session header', () => {
     expect(whole.session).not.toBe(next.session)
   })
 
-  itInTurn('branches where an earlier message was edited, with the files of that point', async () => {
+  it('branches where an earlier message was edited, with the files of that point', async () => {
     const id = alike({ one: writing('a.txt', 'one'), two: writing('a.txt', 'two'), three: writing('b.txt', 'three') })
     const client = clientOf(id)
     const first = await client.say('one')
@@ -96,7 +95,7 @@ describe('a conversation without a session header', () => {
     ])
   })
 
-  itInTurn('is new where the first message or an answer was edited, and keeps the words as its history', async () => {
+  it('is new where the first message or an answer was edited, and keeps the words as its history', async () => {
     const id = alike({})
     const client = clientOf(id)
     const first = await client.say('one')
@@ -109,7 +108,7 @@ describe('a conversation without a session header', () => {
     expect(await listLines(third.session)).toEqual(['user: one', 'assistant: No!', 'user: three', 'assistant: Yes.'])
   })
 
-  itInTurn('takes all that was said since the last answer', async () => {
+  it('takes all that was said since the last answer', async () => {
     const scripted = model([says('Yes.'), says('All right.')])
     const client = clientOf(scripted.id)
     const first = await client.say('one')
@@ -118,7 +117,7 @@ describe('a conversation without a session header', () => {
     expect(JSON.stringify(scripted.requests[1])).toMatch(/two.*three/)
   })
 
-  itInTurn('is new when its session was deleted', async () => {
+  it('is new when its session was deleted', async () => {
     const client = clientOf(alike({}))
     const first = await client.say('one')
     await request('DELETE', `/api/sessions/${first.session}`)
@@ -126,7 +125,7 @@ describe('a conversation without a session header', () => {
     expect([next.status, next.session === first.session]).toEqual([200, false])
   })
 
-  itInTurn('goes on when two requests continue it at once: one in the session, one in a copy', async () => {
+  it('goes on when two requests continue it at once: one in the session, one in a copy', async () => {
     const gate = new Gate()
     const id = alike({ two: says('Two.', gate), three: says('Three.') })
     const client = clientOf(id)
@@ -141,7 +140,7 @@ describe('a conversation without a session header', () => {
     for (const session of sessions) expect(await listLines(session ?? '')).toHaveLength(4)
   })
 
-  itInTurn('is answered by the run that waits for it', async () => {
+  it('is answered by the run that waits for it', async () => {
     const id = alike({
       go: (step) =>
         step ? says('Blue it is.') : calls({ id: 'q1', name: 'clarify', input: { question: 'Which colour?' } }),
@@ -159,7 +158,7 @@ describe('a conversation without a session header', () => {
     expect([next.session, next.run === asked.run]).toEqual([asked.session, false])
   })
 
-  itInTurn('brings the results of its tools to the run that called them', async () => {
+  it('brings the results of its tools to the run that called them', async () => {
     const tools = [{ type: 'function', function: { name: 'get_weather', parameters: { type: 'object' } } }]
     const id = alike({
       go: (step) => (step ? says('Sunny.') : calls({ id: `c${Math.random()}`, name: 'get_weather', input: {} })),
@@ -199,31 +198,25 @@ describe('the same words', () => {
     expect((await ann.say('two')).session).toBe(first.session)
   })
 
-  itInTurn(
-    'under one key are copied where nothing tells them apart, and nobody gets the session of another',
-    async () => {
-      const { key } = await newTenant()
-      const id = alike({ one: writing('a.txt', 'one'), secret: writing('secret.txt', 'Ann') })
-      const [ann, bob] = [clientOf(id, { key }), clientOf(id, { key })]
-      const [of, other] = [await ann.say('one'), await bob.say('one')]
-      // Ann's session may be Bob's for all we know. Both see the files that both have.
-      const secret = await ann.say('secret')
-      const next = await bob.say('two')
-      expect(new Set([of, other, secret, next].map(({ session }) => session)).size).toBe(4)
-      expect(await Promise.all(['a.txt', 'secret.txt'].map((path) => fileOf(next.session, path, key)))).toEqual([
-        'one',
-        404,
-      ])
-      expect(await fileOf(secret.session, 'secret.txt', key)).toBe('Ann')
-      // From here on the words differ, and each goes on alone.
-      expect([(await ann.say('three')).session, (await bob.say('three')).session]).toEqual([
-        secret.session,
-        next.session,
-      ])
-    },
-  )
+  it('under one key are copied where nothing tells them apart, and nobody gets the session of another', async () => {
+    const { key } = await newTenant()
+    const id = alike({ one: writing('a.txt', 'one'), secret: writing('secret.txt', 'Ann') })
+    const [ann, bob] = [clientOf(id, { key }), clientOf(id, { key })]
+    const [of, other] = [await ann.say('one'), await bob.say('one')]
+    // Ann's session may be Bob's for all we know. Both see the files that both have.
+    const secret = await ann.say('secret')
+    const next = await bob.say('two')
+    expect(new Set([of, other, secret, next].map(({ session }) => session)).size).toBe(4)
+    expect(await Promise.all(['a.txt', 'secret.txt'].map((path) => fileOf(next.session, path, key)))).toEqual([
+      'one',
+      404,
+    ])
+    expect(await fileOf(secret.session, 'secret.txt', key)).toBe('Ann')
+    // From here on the words differ, and each goes on alone.
+    expect([(await ann.say('three')).session, (await bob.say('three')).session]).toEqual([secret.session, next.session])
+  })
 
-  itInTurn('under one key are not copied where the sessions differ: the words are all that both know', async () => {
+  it('under one key are not copied where the sessions differ: the words are all that both know', async () => {
     const { key } = await newTenant()
     let n = 0
     const id = alike({ one: (step) => (step ? says('Done.') : calls(write('a.txt', `private ${++n}`))) })
@@ -240,7 +233,7 @@ describe('the same words', () => {
     ])
   })
 
-  itInTurn('of one user who runs a script twice still see the files', async () => {
+  it('of one user who runs a script twice still see the files', async () => {
     const { key } = await newTenant()
     const id = alike({ one: writing('a.txt', 'one') })
     for (let n = 0; n < 3; n++) {
@@ -252,7 +245,7 @@ describe('the same words', () => {
     }
   })
 
-  itInTurn('under one key never lead to the session of another when the own one has expired', async () => {
+  it('under one key never lead to the session of another when the own one has expired', async () => {
     const { id: tenant, key } = await newTenant()
     let n = 0
     const id = alike({ one: (step) => (step ? says('Done.') : calls(write('a.txt', `private ${++n}`))) })
@@ -267,7 +260,7 @@ describe('the same words', () => {
     expect(await fileOf(next.session, 'a.txt', key)).toBe(404)
   })
 
-  itInTurn('of one user still see the files when an earlier session has expired', async () => {
+  it('of one user still see the files when an earlier session has expired', async () => {
     const { id: tenant, key } = await newTenant()
     const id = alike({ one: writing('a.txt', 'one') })
     await expire((await clientOf(id, { key }).say('one')).session, 8, tenant)
@@ -292,7 +285,7 @@ describe('a request that its client repeats', () => {
     expect(await approvalsOf(key)).toHaveLength(1)
   })
 
-  itInTurn('joins its running run, and starts another one when that is over', async () => {
+  it('joins its running run, and starts another one when that is over', async () => {
     const { id: tenant, key } = await newTenant()
     const gate = new Gate()
     let asked = 0
@@ -314,7 +307,7 @@ describe('a request that its client repeats', () => {
     expect([late.message.content, late.session === (await first).session]).toEqual(['Again.', false])
   })
 
-  itInTurn('joins none of several, since they may be those of others', async () => {
+  it('joins none of several, since they may be those of others', async () => {
     const gate = new Gate()
     const { id: tenant, key } = await newTenant()
     const id = model(() => says('Once.', gate)).id

@@ -4,7 +4,6 @@
  */
 
 import { beforeAll, describe, expect, it } from 'vitest'
-import { itInTurn } from '#test/support/long.ts'
 import { fireAlarm, turnOf } from '../durable/support/object.ts'
 import { calls, Gate, model, type Reply, says, type Script, until } from '../support/scripted-model.ts'
 import { applyMigrations, call, newKey, newSession, newTenant, request } from './client.ts'
@@ -80,7 +79,7 @@ describe('a goal', () => {
     expect([tenant, await hasFile(id, key, 'gate.txt')]).toEqual([tenant, false])
   })
 
-  itInTurn('checks the gates of its owner as before', async () => {
+  it('checks the gates of its owner as before', async () => {
     const { key } = await setUp()
     const { id } = await session(key, () => says('I work on it.'), judged())
     await call('PUT', `/api/sessions/${id}/goal`, { key, body: { text: 'Ship it', gates: ['touch gate.txt'] } })
@@ -116,7 +115,7 @@ describe('a turn', () => {
     expect(await hasFile(id, keys.key, 'made.txt')).toBe(who === 'key')
   })
 
-  itInTurn('acts on the reason of a denial with the rights of who denies', async () => {
+  it('acts on the reason of a denial with the rights of who denies', async () => {
     const { key, tenant } = await setUp()
     const denier = await newKey(tenant, all, { role: 'reader' }).then(() => newKey(tenant, ['read', 'approve']))
     const settings = { approvals: { mode: 'manual' } }
@@ -152,7 +151,7 @@ describe('a turn', () => {
     expect(await hasFile(id, key, 'made.txt')).toBe(false)
   })
 
-  itInTurn('reads the output of a process with the rights of who started it', async () => {
+  it('reads the output of a process with the rights of who started it', async () => {
     const { key, runner } = await setUp()
     const start = { command: 'while [ ! -e go ]; do sleep 0.02; done; echo write b.txt', background: true }
     const { id, scripted } = await session(key, [
@@ -175,7 +174,7 @@ describe('a turn', () => {
     expect(await hasFile(id, key, 'b.txt')).toBe(false)
   })
 
-  itInTurn('reads the result of a subagent with the rights of everybody who wrote to the subagent', async () => {
+  it('reads the result of a subagent with the rights of everybody who wrote to the subagent', async () => {
     const { key, reader } = await setUp()
     const gate = new Gate()
     const touching = calls(touch('made.txt'))
@@ -230,7 +229,7 @@ describe('a conversation', () => {
     expect(await lastRisk(fork.body.id)).toBe('read')
   })
 
-  itInTurn('keeps the profile of its owner when an equal key has spoken', async () => {
+  it('keeps the profile of its owner when an equal key has spoken', async () => {
     const { key, tenant } = await setUp()
     const { id } = await session(key, () => says('Yes.'))
     await chat(id, await newKey(tenant, all), 'hello')

@@ -69,7 +69,7 @@ describe('an export', () => {
     expect(text.includes(image)).toBe(['json', 'jsonl', 'html'].includes(format))
   })
 
-  itInTurn('of a session without messages is one', async () => {
+  it('of a session without messages is one', async () => {
     const { id } = await newSession({ title: 'empty' })
     const { text } = await exported(id, 'json')
     expect(JSON.parse(text)).toMatchObject({ format: 'talaria.session', session: { id, title: 'empty' }, messages: [] })
@@ -83,7 +83,7 @@ describe('an export', () => {
     expect(await listLines(body.id)).toEqual(['user: hi'])
   })
 
-  itInTurn.each(['json', 'jsonl'])(
+  it.each(['json', 'jsonl'])(
     'as %s has the files of the workspace on request, and an import restores them',
     async (format) => {
       const { id } = await newSession()
@@ -101,13 +101,13 @@ describe('an export', () => {
     },
   )
 
-  itInTurn('with files in a format that cannot hold them is refused by name', async () => {
+  it('with files in a format that cannot hold them is refused by name', async () => {
     const { id } = await newSession()
     const { status, body } = await call<ErrorBody>('GET', `/api/sessions/${id}/export?format=md&files=1`)
     expect([status, body.error.param]).toEqual([400, 'files'])
   })
 
-  itInTurn('for training has neither notices nor summaries, and the stored prompt alone', async () => {
+  it('for training has neither notices nor summaries, and the stored prompt alone', async () => {
     const lines = [
       { role: 'user', content: 'a question' },
       { role: 'user', content: 'earlier: nothing', source: 'summary' },
@@ -125,7 +125,7 @@ describe('an export', () => {
     ])
   })
 
-  itInTurn('in an unknown format is refused by name', async () => {
+  it('in an unknown format is refused by name', async () => {
     const { id } = await newSession()
     const { status, body } = await call<ErrorBody>('GET', `/api/sessions/${id}/export?format=odt`)
     expect([status, body.error.param]).toEqual([400, 'format'])
@@ -147,7 +147,7 @@ describe('an import', () => {
     expect(body.data).toMatchObject([{ content: 'one' }])
   })
 
-  itInTurn.each(['json', 'jsonl'])('of %s has the same conversation, and exports the same again', async (format) => {
+  it.each(['json', 'jsonl'])('of %s has the same conversation, and exports the same again', async (format) => {
     const { id, model: modelId } = await conversation()
     const { text } = await exported(id, format)
     const { status, body } = await imported(text)
@@ -159,7 +159,7 @@ describe('an import', () => {
     expect(same(again.text)).toBe(same(text))
   })
 
-  itInTurn('continues the conversation, and its turns can be undone', async () => {
+  it('continues the conversation, and its turns can be undone', async () => {
     const { id } = await conversation()
     const { body } = await imported((await exported(id, 'json')).text)
     const scripted = model([says('further')])
@@ -189,7 +189,7 @@ describe('an import', () => {
     expect(sent).toEqual([...messages.map(({ content }) => content), 'go on'])
   })
 
-  itInTurn('keeps a summary in its place', async () => {
+  it('keeps a summary in its place', async () => {
     const messages = [
       { role: 'user', content: 'old', seq: 11, run_id: 'run_a' },
       { role: 'assistant', content: 'old answer', seq: 12, run_id: 'run_a' },
@@ -216,7 +216,7 @@ describe('an import', () => {
     ])
   })
 
-  itInTurn('hides only messages before a real summary', async () => {
+  it('hides only messages before a real summary', async () => {
     const turn = (seq: number) => [
       { role: 'user', content: `${seq}`, seq, covers: 99 },
       { role: 'assistant', content: `answer ${seq}`, seq: seq + 1, covers: 99 },
@@ -231,7 +231,7 @@ describe('an import', () => {
     ])
   })
 
-  itInTurn('of plain chat messages works too, with a model that is not here left out', async () => {
+  it('of plain chat messages works too, with a model that is not here left out', async () => {
     const text = JSON.stringify({
       session: { title: 'From elsewhere', model: 'nowhere/none' },
       messages: [
@@ -244,7 +244,7 @@ describe('an import', () => {
     expect(await listLines(body.id)).toEqual(['user: Hi', 'assistant: Hello'])
   })
 
-  itInTurn('keeps its own large images, and none of other sessions', async () => {
+  it('keeps its own large images, and none of other sessions', async () => {
     const { id } = await conversation()
     const { body } = await imported((await exported(id, 'json')).text)
     const own = await bindings.BLOBS?.list({ prefix: `t/default/s/${body.id}/attachments/` })
@@ -269,7 +269,7 @@ describe('an import', () => {
     expect((await imported(`${text} `, { headers })).status).toBe(409)
   })
 
-  itInTurn('belongs to the tenant of the key', async () => {
+  it('belongs to the tenant of the key', async () => {
     const { id: tenantId, key } = await newTenant()
     const { body } = await imported(JSON.stringify({ messages: [{ role: 'user', content: 'Hi' }] }), { key })
     expect(await objectOf(body.id, tenantId).info.get(ownerAuthority(tenantId))).toMatchObject({ id: body.id })
@@ -301,7 +301,7 @@ describe('an import', () => {
   })
 })
 
-itInTurn('of pdf has what was said, without tools', async () => {
+it('of pdf has what was said, without tools', async () => {
   const { key } = await newTenant()
   const { id } = await newSession({ model: model([calls({ name: 'todo', input: {} }), says('Walnuts.')]).id }, key)
   await call('POST', `/api/sessions/${id}/chat`, { key, body: { input: 'Which nuts?' } })

@@ -3,7 +3,6 @@
 import { SELF } from 'cloudflare:test'
 import OpenAI from 'openai'
 import { beforeAll, describe, expect, it } from 'vitest'
-import { itInTurn } from '#test/support/long.ts'
 import { calls, createTextParts, drops, fails, model, type Reply, says } from '../support/scripted-model.ts'
 import { applyMigrations, call, type ErrorBody, newTenant, request } from './client.ts'
 
@@ -67,7 +66,7 @@ describe.each(cases)('$name', ({ reply, status, code, retryAfter = null }) => {
     expect(answer.headers.get('x-talaria-run-id')).toMatch(/^run_/)
   })
 
-  itInTurn('ends a streamed response as failed, without text', async () => {
+  it('ends a streamed response as failed, without text', async () => {
     const key = await createClient()
     const answer = await request('POST', '/v1/responses', {
       key,
@@ -78,7 +77,7 @@ describe.each(cases)('$name', ({ reply, status, code, retryAfter = null }) => {
     expect(text).not.toContain('output_text')
   })
 
-  itInTurn('leaves runs of our own API in their form', async () => {
+  it('leaves runs of our own API in their form', async () => {
     const key = await createClient()
     const { body } = await call<{ id: string }>('POST', '/api/sessions', { key, body: { model: repeat(reply) } })
     const run = await call('POST', `/api/sessions/${body.id}/chat`, { key, body: { input: 'Hello?' } })
@@ -96,7 +95,7 @@ describe('a wait that the provider asks for', () => {
     expect([run.body['status'], run.body['waited_ms'], requests.length]).toEqual(['failed', 0, 1])
   })
 
-  itInTurn('of a background response is waited for', async () => {
+  it('of a background response is waited for', async () => {
     const { key } = await newTenant()
     const { id } = model(() => fails(429, 'Slow down', { 'retry-after': '40' }))
     const body = { model: id, input: 'Hello?', background: true }
@@ -127,7 +126,7 @@ describe('after text', () => {
     expect(failed).toMatchObject({ code: 'provider_error', type: 'server_error' })
   })
 
-  itInTurn('a response is failed, and keeps its output', async () => {
+  it('a response is failed, and keeps its output', async () => {
     const key = await createClient()
     const looking = createTextParts('Let me look.')
     const listing = calls({ name: 'search_files', input: { pattern: 'x' } }) as readonly string[]
@@ -143,7 +142,7 @@ describe('after text', () => {
   })
 })
 
-itInTurn('a model that declines has answered', async () => {
+it('a model that declines has answered', async () => {
   const key = await createClient()
   const refusing = model(() => [
     `data: ${JSON.stringify({ choices: [{ index: 0, delta: { refusal: 'I cannot help.' } }] })}\n\n`,
@@ -157,7 +156,7 @@ itInTurn('a model that declines has answered', async () => {
   expect([status, body.choices[0]?.finish_reason]).toEqual([200, 'content_filter'])
 })
 
-itInTurn('a failed run is answered again with its error when its request is repeated', async () => {
+it('a failed run is answered again with its error when its request is repeated', async () => {
   const key = await createClient()
   const { id, requests } = model((_asked, nth) => (nth === 0 ? fails(402, 'No credit') : says('Yes.')))
   const ask = () =>

@@ -2,7 +2,6 @@
 
 import { SELF } from 'cloudflare:test'
 import { afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
-import { itInTurn } from '#test/support/long.ts'
 import { serveMcp, tool } from '../support/mcp-server.ts'
 import { mcpUrl, type OAuthServer, serveOAuth } from '../support/oauth-server.ts'
 import { calls, listTexts, model, type ModelRequest, says, until } from '../support/scripted-model.ts'
@@ -84,7 +83,7 @@ describe('from a 401 to the call', () => {
     expect(server.requests.at(-1)?.headers.get('authorization')).toMatch(/^Bearer access-token-/)
   })
 
-  itInTurn('names OAuth when a server without credentials answers so, and signs in from there', async () => {
+  it('names OAuth when a server without credentials answers so, and signs in from there', async () => {
     const { oauth, key, added } = await open({ auth: 'none' })
     expect(added['reason']).toMatch(/auth to oauth/)
     expect(await signIn(key, oauth)).toBe(303)
@@ -105,7 +104,7 @@ describe('from a 401 to the call', () => {
     expect((await start(key)).body.error.message).toMatch(/another authorization server than before/)
   })
 
-  itInTurn('forgets tokens when asked, and when the server moves to another origin', async () => {
+  it('forgets tokens when asked, and when the server moves to another origin', async () => {
     const { oauth, key, server } = await open()
     await signIn(key, oauth)
     expect((await call('DELETE', `${path}/wiki/oauth`, { key })).status).toBe(204)
@@ -133,14 +132,14 @@ describe('tokens', () => {
     expect(renewals[0]?.parameters.get('resource')).toBe(mcpUrl)
   })
 
-  itInTurn('are renewed when the server refuses one before its time, and the call goes on', async () => {
+  it('are renewed when the server refuses one before its time, and the call goes on', async () => {
     const { oauth, key } = await open()
     await signIn(key, oauth)
     oauth.valid.clear()
     expect(await runTool(key)).toContain('echo got')
   })
 
-  itInTurn('end with a sign-in in words when the renewal is refused, and the turn goes on', async () => {
+  it('end with a sign-in in words when the renewal is refused, and the turn goes on', async () => {
     const { oauth, key } = await open()
     await signIn(key, oauth)
     oauth.valid.clear()
@@ -151,7 +150,7 @@ describe('tokens', () => {
     expect((await call<Row>('GET', `${path}/wiki`, { key })).body['status']).toBe('needs_auth')
   })
 
-  itInTurn('stay when the authorization server is down', async () => {
+  it('stay when the authorization server is down', async () => {
     const { oauth, key } = await open()
     await signIn(key, oauth)
     oauth.valid.clear()
@@ -170,7 +169,7 @@ describe('tokens', () => {
     expect(JSON.stringify((await call<Row>('GET', path, { key })).body)).not.toContain('token-')
   })
 
-  itInTurn('get more rights by another sign-in with all of them, which is tried twice', async () => {
+  it('get more rights by another sign-in with all of them, which is tried twice', async () => {
     const { oauth, key } = await open()
     oauth.wanted['write'] = 'write:all'
     await signIn(key, oauth)
@@ -242,13 +241,13 @@ describe('a hostile or broken server', () => {
     expect((await call<Row>('GET', `${path}/wiki`, { key })).body['reason']).toMatch(/may not be called/)
   })
 
-  itInTurn('whose token endpoint redirects is not followed', async () => {
+  it('whose token endpoint redirects is not followed', async () => {
     const { oauth, key } = await open()
     oauth.tokenAnswer = () => new Response('', { status: 307, headers: { location: 'https://evil.example.com/' } })
     expect(await signIn(key, oauth)).toBe(400)
   })
 
-  itInTurn('cannot have its code redeemed at another server (mix-up)', async () => {
+  it('cannot have its code redeemed at another server (mix-up)', async () => {
     const { oauth, key } = await open()
     for (const iss of ['https://evil.example.com', `${oauth.issuer}/`, undefined]) {
       const { body, cookie } = await start(key)
@@ -260,7 +259,7 @@ describe('a hostile or broken server', () => {
     expect(oauth.tokenRequests).toEqual([])
   })
 
-  itInTurn('cannot finish a sign-in of another browser, tenant or time', async () => {
+  it('cannot finish a sign-in of another browser, tenant or time', async () => {
     const { oauth, key } = await open()
     const other = await newTenant()
     const tries: ((cookie: string) => string)[] = [
@@ -280,7 +279,7 @@ describe('a hostile or broken server', () => {
     expect((await back(query, cookie)).status).toBe(400)
   })
 
-  itInTurn('shows nothing of the query when a person has refused', async () => {
+  it('shows nothing of the query when a person has refused', async () => {
     const { oauth, key } = await open()
     const { body, cookie } = await start(key)
     const query = { error: '<script>x</script>', error_description: 'evil words', state: stateOf(body.authorize_url) }
@@ -290,7 +289,7 @@ describe('a hostile or broken server', () => {
   })
 })
 
-itInTurn('publishes its metadata as a client', async () => {
+it('publishes its metadata as a client', async () => {
   const { body } = await call<Record<string, unknown>>('GET', '/oauth/client.json')
   expect(body).toMatchObject({ client_name: 'Talaria', token_endpoint_auth_method: 'none' })
   expect(String(body['client_id'])).toMatch(/\/oauth\/client\.json$/)

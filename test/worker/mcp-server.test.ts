@@ -3,7 +3,6 @@
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
 import { SELF } from 'cloudflare:test'
 import { beforeAll, describe, expect, it, vi } from 'vitest'
-import { itInTurn } from '#test/support/long.ts'
 import { AppError } from '../../src/worker/errors.ts'
 import { answerRequest } from '../../src/worker/routes/mcp-server/protocol.ts'
 import { calls, Gate, model, says } from '../support/scripted-model.ts'
@@ -85,7 +84,7 @@ describe('the protocol', () => {
     expect((await modern(key, 'tools/list')).body.result).toMatchObject({ ttlMs: 300_000, cacheScope: 'private' })
   })
 
-  itInTurn('takes notifications and answers ping of the old revisions', async () => {
+  it('takes notifications and answers ping of the old revisions', async () => {
     const notified = await request('POST', '/mcp', {
       key,
       body: { jsonrpc: '2.0', method: 'notifications/initialized' },
@@ -133,7 +132,7 @@ describe('the protocol', () => {
     expect([got, body.error?.code]).toEqual(expected)
   })
 
-  itInTurn('accepts a name that its header carries as base64', async () => {
+  it('accepts a name that its header carries as base64', async () => {
     const headers = modernHeaders('tools/call', `=?base64?${btoa('memory_get')}?=`)
     const { body } = await send(key, { method: 'tools/call', params: { name: 'memory_get', _meta: meta } }, { headers })
     expect(body.error).toBeUndefined()
@@ -155,7 +154,7 @@ describe('the protocol', () => {
     vi.restoreAllMocks()
   })
 
-  itInTurn.each([
+  it.each([
     ['tools/call', { name: ['memory_get'] }],
     ['tools/call', {}],
     ['resources/read', { uri: ['talaria://session/x'] }],
@@ -165,7 +164,7 @@ describe('the protocol', () => {
     expect([status, body.error?.code, body.error?.message]).toEqual([200, -32_602, expect.stringContaining('a text')])
   })
 
-  itInTurn.each([
+  it.each([
     ['no JSON', '{', -32_700],
     ['a batch', '[]', -32_600],
     ['another protocol', '{"jsonrpc":"1.0"}', -32_600],
@@ -175,7 +174,7 @@ describe('the protocol', () => {
     expect([response.status, ((await response.json()) as Rpc).error?.code]).toEqual([400, code])
   })
 
-  itInTurn('has no stream and no session to end', async () => {
+  it('has no stream and no session to end', async () => {
     for (const method of ['GET', 'DELETE']) expect((await request(method, '/mcp', { key })).status).toBe(405)
   })
 })
@@ -193,14 +192,14 @@ describe('a key', () => {
     expect(body).toMatchObject({ resource: 'https://talaria.test/mcp' })
   })
 
-  itInTurn('is refused with a page of another origin', async () => {
+  it('is refused with a page of another origin', async () => {
     const { key } = await newTenant()
     expect((await send(key, { method: 'ping' }, { headers: { origin: 'https://evil.example' } })).status).toBe(403)
     expect((await send(key, { method: 'ping' }, { headers: { 'sec-fetch-site': 'cross-site' } })).status).toBe(403)
     expect((await send(key, { method: 'ping' }, { headers: { origin: 'https://talaria.test' } })).status).toBe(200)
   })
 
-  itInTurn.each([
+  it.each([
     [['chat'], ['chat', 'run_stop']],
     [
       ['read'],
@@ -262,7 +261,7 @@ describe('the tools', () => {
     expect(second).toMatchObject({ status: 'completed', output: 'two', session_id: first['session_id'] })
   })
 
-  itInTurn('chat gives back a run that takes longer, which run_stop ends', async () => {
+  it('chat gives back a run that takes longer, which run_stop ends', async () => {
     const { key } = await newTenant()
     const gate = new Gate()
     await useModel(key, model([says('late', gate)]).id)
@@ -277,7 +276,7 @@ describe('the tools', () => {
     )
   })
 
-  itInTurn('read and change what the API does', async () => {
+  it('read and change what the API does', async () => {
     const { key } = await newTenant()
     await useModel(key, model([says('the needle')]).id)
     const { session_id } = valueOf(await callTool(key, 'chat', { message: 'find me' }))
@@ -295,7 +294,7 @@ describe('the tools', () => {
     expect(valueOf(await callTool(key, 'skills_list'))['data']).toBeInstanceOf(Array)
   })
 
-  itInTurn.each([
+  it.each([
     ['session_messages', { session_id: 'nobody' }, /There is nothing here/],
     ['session_messages', {}, /expected string/],
     ['chat', { message: 'a', wait: 1e9 }, /<=50/],

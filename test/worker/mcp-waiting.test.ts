@@ -2,7 +2,6 @@
 
 import { afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
 import { evictDurableObject, runDurableObjectAlarm, runInDurableObject } from 'cloudflare:test'
-import { itInTurn } from '#test/support/long.ts'
 import { objectOf, turnOf } from '../durable/support/object.ts'
 import { type McpServer, type Message, serveMcp, text, tool } from '../support/mcp-server.ts'
 import { calls, listTexts, model, type ModelRequest, says, until } from '../support/scripted-model.ts'
@@ -80,7 +79,7 @@ describe('a server that asks', () => {
     expect((await answer(asked.id, { action: 'decline' })).status).toBe(409)
   })
 
-  itInTurn('is told that the person has declined, by a word in the conversation', async () => {
+  it('is told that the person has declined, by a word in the conversation', async () => {
     const { question, id, key, ended, read } = await start({ handle: asks({ name: nameForm }) })
     await question()
     await call('POST', `/api/sessions/${id}/chat`, { key, body: { input: 'decline' } })
@@ -88,7 +87,7 @@ describe('a server that asks', () => {
     expect(read()).toContain('{\\"action\\":\\"decline\\"}')
   })
 
-  itInTurn('waits for an answer that fits, also in the conversation', async () => {
+  it('waits for an answer that fits, also in the conversation', async () => {
     const { question, questions, id, key, ended, read } = await start({
       handle: asks({ trip: form({ seats: { type: 'integer' }, meal: { enum: ['fish', 'none'] } }, ['seats']) }),
     })
@@ -100,7 +99,7 @@ describe('a server that asks', () => {
     expect(read()).toContain('\\"content\\":{\\"seats\\":2,\\"meal\\":\\"fish\\"}')
   })
 
-  itInTurn('hears that nobody has answered in time', async () => {
+  it('hears that nobody has answered in time', async () => {
     const row = { elicitation: { timeout: 1 } }
     const { question, ended, read, questions } = await start({ handle: asks({ name: nameForm }) }, row)
     await question()
@@ -109,7 +108,7 @@ describe('a server that asks', () => {
     expect(await questions()).toEqual([])
   })
 
-  itInTurn.each([
+  it.each([
     ['a password', form({ password: { type: 'string' } })],
     ['an API key, in the title of a field', form({ value: { type: 'string', title: 'Your API key' } })],
     ['a page without https', page('http://pay.example.com/')],
@@ -121,7 +120,7 @@ describe('a server that asks', () => {
     expect(await questions()).toEqual([])
   })
 
-  itInTurn('shows the host of a page in ASCII, and accepts when the person has been there', async () => {
+  it('shows the host of a page in ASCII, and accepts when the person has been there', async () => {
     const { question, answer, ended, read } = await start({ handle: asks({ p: page('https://bänk.example.com/x') }) })
     const asked = await question()
     expect(asked).toMatchObject({ mode: 'url', host: 'xn--bnk-qla.example.com', choices: ['Done', 'Decline'] })
@@ -130,7 +129,7 @@ describe('a server that asks', () => {
     expect(read()).toContain('{\\"p\\":{\\"action\\":\\"accept\\"}}')
   })
 
-  itInTurn('asks nobody where its row forbids it, and is not told that it may', async () => {
+  it('asks nobody where its row forbids it, and is not told that it may', async () => {
     const row = { elicitation: { enabled: false } }
     const { run, read, toolCalls } = await start({ handle: asks({ name: nameForm }) }, row)
     await run
@@ -139,7 +138,7 @@ describe('a server that asks', () => {
     expect(meta['io.modelcontextprotocol/clientCapabilities']).not.toHaveProperty('elicitation')
   })
 
-  itInTurn('that asks again and again is stopped after ten rounds', async () => {
+  it('that asks again and again is stopped after ten rounds', async () => {
     const handle = ({ method }: Message) =>
       method === 'tools/call'
         ? { resultType: 'input_required', inputRequests: { s: form({ secret: { type: 'string' } }) } }
@@ -150,7 +149,7 @@ describe('a server that asks', () => {
     expect(toolCalls()).toHaveLength(11)
   })
 
-  itInTurn('and asks for a model instead of a person is refused', async () => {
+  it('and asks for a model instead of a person is refused', async () => {
     const { run, read } = await start({ handle: asks({ s: { method: 'sampling/createMessage', params: {} } }) })
     await run
     expect(read()).toContain('asks for \\"sampling/createMessage\\", which is not offered')
@@ -204,7 +203,7 @@ describe('a legacy server that asks on the stream of a call', () => {
     expect(read()).toContain('accept {\\"name\\":\\"Ada\\"}')
   })
 
-  itInTurn('is read on by another object after an eviction, where it numbers its events', async () => {
+  it('is read on by another object after an eviction, where it numbers its events', async () => {
     const { handle, opened } = legacyAsks(true)
     const { question, answer, ended, read, kill } = await start({ era: 'legacy', handle })
     const asked = await question()
@@ -215,7 +214,7 @@ describe('a legacy server that asks on the stream of a call', () => {
     expect(read()).toContain('resumed')
   })
 
-  itInTurn('leaves an unknown outcome after an eviction, where it does not', async () => {
+  it('leaves an unknown outcome after an eviction, where it does not', async () => {
     const { question, answer, ended, read, kill } = await start({ era: 'legacy', handle: legacyAsks(false).handle })
     const asked = await question()
     await kill()
@@ -273,7 +272,7 @@ describe('a task of a server', () => {
     expect(methods).toEqual(['tasks/get t-1', 'tasks/get t-1', 'tasks/get t-1'])
   })
 
-  itInTurn('of the revision 2025-11-25 is asked for where the tool wants it, and its result is read', async () => {
+  it('of the revision 2025-11-25 is asked for where the tool wants it, and its result is read', async () => {
     const { handle, methods } = taskServer([{ status: 'working' }, { status: 'completed' }], true)
     const tools = [tool('greet', { execution: { taskSupport: 'required' } })]
     const { run, read } = await start({ era: 'legacy', tools, handle })
@@ -282,7 +281,7 @@ describe('a task of a server', () => {
     expect(methods).toEqual(['tasks/get t-1', 'tasks/get t-1', 'tasks/result t-1'])
   })
 
-  itInTurn('may ask a person', async () => {
+  it('may ask a person', async () => {
     const { handle, methods } = taskServer([{ status: 'input_required', inputRequests: { n: nameForm } }, complete])
     const { question, answer, ended, read } = await start({ handle })
     await answer((await question()).id, { answer: 'Ada' })
@@ -301,7 +300,7 @@ describe('a task of a server', () => {
     expect(read()).toContain(said)
   })
 
-  itInTurn('is cancelled when the person stops the turn', async () => {
+  it('is cancelled when the person stops the turn', async () => {
     const { handle, methods } = taskServer([{ status: 'working' }])
     const { id, key, turn, ended } = await start({ handle })
     await until(async () => isAway(await turn()))

@@ -1,5 +1,4 @@
 import { beforeAll, describe, expect, it } from 'vitest'
-import { itInTurn } from '#test/support/long.ts'
 import { calls, model, type ModelRequest, says, until } from '../support/scripted-model.ts'
 import { applyMigrations, bindings, call, newKey, newSession, newTenant } from './client.ts'
 
@@ -25,7 +24,7 @@ describe('/api/memory', () => {
     })
   })
 
-  itInTurn('adds, replaces, removes, and replaces all', async () => {
+  it('adds, replaces, removes, and replaces all', async () => {
     const { key } = await newTenant()
     await patch(key, 'memory', { action: 'add', content: 'Likes tea.' }, { action: 'add', content: 'Lives in Graz.' })
     const changed = await patch(key, 'memory', { action: 'replace', old_text: 'Graz', content: 'Lives in Linz.' })
@@ -59,7 +58,7 @@ describe('/api/memory', () => {
     expect((await get((await newTenant()).key)).memory.entries).toEqual([])
   })
 
-  itInTurn('says that memory is switched off', async () => {
+  it('says that memory is switched off', async () => {
     const { key } = await newTenant()
     await call('PATCH', '/api/settings', { key, body: { memory: { enabled: false } } })
     expect((await patch(key, 'memory', { action: 'add', content: 'x' })).status).toBe(409)
@@ -97,7 +96,7 @@ describe('the agent', () => {
     expect(prompt).toContain('Is called Ann.')
   })
 
-  itInTurn('is not shown entries that are poisoned', async () => {
+  it('is not shown entries that are poisoned', async () => {
     const { id, key } = await newTenant()
     await patch(key, 'memory', { action: 'add', content: 'Likes tea.' })
     // As if it had been stored before the scan knew it.
@@ -115,7 +114,7 @@ describe('the agent', () => {
     expect(prompt).not.toContain('Ignore all previous')
   })
 
-  itInTurn('has no memory for a key that may not read the tenant, which opens no session of another key', async () => {
+  it('has no memory for a key that may not read the tenant, which opens no session of another key', async () => {
     const { id, key } = await newTenant()
     await patch(key, 'memory', { action: 'add', content: 'Secret plan.' })
     await patch(key, 'user', { action: 'add', content: 'Is the owner.' })
@@ -133,7 +132,7 @@ describe('the agent', () => {
     expect(JSON.stringify(alone)).not.toContain('"name":"memory"')
   })
 
-  itInTurn('waits for a person when the settings say so', async () => {
+  it('waits for a person when the settings say so', async () => {
     const { key } = await newTenant()
     await call('PATCH', '/api/settings', { key, body: { memory: { write_approval: true } } })
     const scripted = model([add('Likes tea.'), says('Asked.')])
@@ -148,7 +147,7 @@ describe('the agent', () => {
     expect(again.status).toBe(404)
   })
 
-  itInTurn('ME1: is told to give up after three refusals in one turn, and counts anew after a success', async () => {
+  it('ME1: is told to give up after three refusals in one turn, and counts anew after a success', async () => {
     const { key } = await newTenant()
     const long = (n: number) =>
       calls({ id: `c${n}`, name: 'memory', input: { target: 'memory', action: 'add', content: `${n}`.repeat(3_000) } })
@@ -185,7 +184,7 @@ describe('the agent', () => {
     expect((await chat(session.id, key, '/memory approve')).body.output).toMatch(/^Usage: \/memory/)
   })
 
-  itInTurn('demo/agent remembers', async () => {
+  it('demo/agent remembers', async () => {
     const { key } = await newTenant()
     const session = await newSession({ model: 'demo/agent' }, key)
     const answer = await chat(session.id, key, 'remember: I like tea')
@@ -220,7 +219,7 @@ describe('origins, versions and forgetting', () => {
     expect((await entriesOf(key)).map(({ text }) => text)).toEqual(['Typed.'])
   })
 
-  itInTurn('restore a version, and forget for good, for those who may', async () => {
+  it('restore a version, and forget for good, for those who may', async () => {
     const { id, key } = await newTenant()
     await patch(key, 'memory', { action: 'add', content: 'Ann lives in Graz.' })
     await patch(key, 'memory', { action: 'replace', old_text: 'Graz', content: 'Ann lives in Linz.' })
@@ -243,7 +242,7 @@ describe('origins, versions and forgetting', () => {
     expect(JSON.stringify(audit)).not.toContain('Graz')
   })
 
-  itInTurn.each([{}, { words: '  ' }, { words: 'a', person: 'me' }, { person: '' }, { words: 'a', confirm: 'yes' }])(
+  it.each([{}, { words: '  ' }, { words: 'a', person: 'me' }, { person: '' }, { words: 'a', confirm: 'yes' }])(
     'refuse %j',
     async (body) => {
       const { key } = await newTenant()

@@ -48,7 +48,7 @@ describe('GET /api/settings/models', () => {
     expect(data.find(({ id }) => id === 'demo/agent')).toMatchObject({ dialect: 'demo' })
   })
 
-  itInTurn('lists what the others are missing', async () => {
+  it('lists what the others are missing', async () => {
     const { key } = await newTenant()
     const { unavailable, data } = await modelsOf(key)
     const reasonFor = (provider: string) => unavailable.find((one) => one.provider === provider)?.reason
@@ -60,7 +60,7 @@ describe('GET /api/settings/models', () => {
     expect(unavailable.filter(({ provider }) => usable.has(provider))).toEqual([])
   })
 
-  itInTurn('explains why a named model is unavailable', async () => {
+  it('explains why a named model is unavailable', async () => {
     const { key } = await newTenant()
     const small = { context_window: 8_000 }
     const nobody = { reason: 'there is no provider of this name' }
@@ -89,14 +89,14 @@ describe('GET /api/settings/models', () => {
     expect(ids).not.toContain('openai/gpt-4')
   })
 
-  itInTurn('lists the models of one provider, by any of its names', async () => {
+  it('lists the models of one provider, by any of its names', async () => {
     const { key } = await newTenant()
     const { data } = (await call<Models>('GET', '/api/settings/models?provider=or', { key })).body
     expect(data.map(({ id }) => id)).toEqual(['openrouter/openrouter/auto'])
     expect((await call<Models>('GET', '/api/settings/models?provider=nobody', { key })).body.data).toEqual([])
   })
 
-  itInTurn('never shows a key or an address', async () => {
+  it('never shows a key or an address', async () => {
     const { key } = await newTenant()
     const text = await (await request('GET', '/api/settings/models', { key })).text()
     expect(text).not.toMatch(/test-key|test-router-key|model\.test/)
@@ -116,7 +116,7 @@ describe('a model', () => {
     expect(data.map(({ id }) => id)).not.toContain('openai/gpt-4')
   })
 
-  itInTurn('that is the default and has a too small window is refused as well', async () => {
+  it('that is the default and has a too small window is refused as well', async () => {
     const { key } = await newTenant()
     const session = await call<{ id: string }>('POST', '/api/sessions', { key, body: {} })
     await patch({ model: { default: 'openai/gpt-4' } }, key)
@@ -127,7 +127,7 @@ describe('a model', () => {
     expect(errorOf(answer)).toEqual([400, 'unsupported', 'model'])
   })
 
-  itInTurn('that is an unusable default does not affect a session with its own model', async () => {
+  it('that is an unusable default does not affect a session with its own model', async () => {
     const { key } = await newTenant()
     const scripted = model([says('hello')]).id
     const { id } = await newSession({ model: scripted }, key)
@@ -140,13 +140,13 @@ describe('a model', () => {
     expect(errorOf(await change({ model: null }))).toEqual([400, 'unsupported', 'model'])
   })
 
-  itInTurn('with a missing setting is refused with its name', async () => {
+  it('with a missing setting is refused with its name', async () => {
     const answer = await call<ErrorBody>('POST', '/api/sessions', { body: { model: 'claude/claude-opus-5' } })
     expect(errorOf(answer)).toEqual([404, 'model_not_found', 'model'])
     expect(answer.body.error.message).toContain('set ANTHROPIC_API_KEY')
   })
 
-  itInTurn('may be named by settings before it can be asked, and the end of a turn says what is missing', async () => {
+  it('may be named by settings before it can be asked, and the end of a turn says what is missing', async () => {
     const { key } = await newTenant()
     await patch({ providers: { 'custom:gone': { base_url: 'https://llm.example.com/v1' } } }, key)
     const settings = { model: { default: 'claude/claude-opus-5' }, fallback_providers: ['custom:gone/x'] }
@@ -158,7 +158,7 @@ describe('a model', () => {
     expect(body['output']).toContain('; custom:gone/x: there is no provider of this name')
   })
 
-  itInTurn.each([
+  it.each([
     ['PATCH', '/api/settings', 'model.default', { model: { default: 'opnai/gpt-4.1' } }],
     ['PATCH', '/api/settings', 'fallback_providers', { fallback_providers: ['openai/x', 'opnai/gpt-4.1'] }],
     ['PATCH', '/api/settings', 'auxiliary.vision.model', { auxiliary: { vision: { model: 'opnai/gpt-4.1' } } }],
@@ -184,7 +184,7 @@ describe('a model', () => {
     })
   })
 
-  itInTurn('of a provider, and a mixture, may be named by the change that adds it', async () => {
+  it('of a provider, and a mixture, may be named by the change that adds it', async () => {
     const { key } = await newTenant()
     const provider = { 'custom:mine': { base_url: 'https://llm.example.com/v1' } }
     const added = await patch({ providers: provider, model: { default: 'custom:mine/x' } }, key)
@@ -196,7 +196,7 @@ describe('a model', () => {
     expect((await patch({ model: { default: 'custom:mine/x', temperature: 1 } }, key)).status).toBe(200)
   })
 
-  itInTurn.each([
+  it.each([
     ['oproute/openruter/auto', 'openrouter/openrouter/auto'],
     ['opnai/gpt-4.1', 'openai/gpt-4.1'],
     ['opnai/GPT4.1', 'openai/gpt-4.1'],
@@ -210,12 +210,12 @@ describe('a model', () => {
     expect([status, body.error.message]).toEqual([404, expect.stringContaining(`Did you mean ${nearest}`)])
   })
 
-  itInTurn('that resembles none is refused without a guess', async () => {
+  it('that resembles none is refused without a guess', async () => {
     const { body } = await call<ErrorBody>('POST', '/api/sessions', { body: { model: 'nobody/completely-else' } })
     expect(body.error.message).not.toContain('Did you mean')
   })
 
-  itInTurn('may be requested by an alias of its provider', async () => {
+  it('may be requested by an alias of its provider', async () => {
     const scripted = model([says('Hello.')], 'by-alias')
     const { id } = await newSession({ model: `or/by-alias` })
     expect((await call('POST', `/api/sessions/${id}/chat`, { body: { input: 'hi' } })).body['output']).toBe('Hello.')
@@ -251,7 +251,7 @@ describe('a name that clients of OpenAI have built in', () => {
     },
   )
 
-  itInTurn.each([
+  it.each([
     [{ model: 'nobody/gpt-4o' }],
     [{ model: 'claude-opus-5' }],
     [{ model: 'ogpt-4o' }],
@@ -313,7 +313,7 @@ describe('a custom provider of a tenant', () => {
     expect((await patch(body, key)).status).toBe(status)
   })
 
-  itInTurn('is called at its address, with its headers, and with no key of the deployment', async () => {
+  it('is called at its address, with its headers, and with no key of the deployment', async () => {
     const { key } = await newTenant()
     const receivedRequests: { url: string; headers: Headers; redirect: string; body: { model: string } }[] = []
     const outside = globalThis.fetch
@@ -340,7 +340,7 @@ describe('a custom provider of a tenant', () => {
     expect(received?.body.model).toBe('some/model')
   })
 
-  itInTurn('is asked for its models, with their windows and prices, and nothing is stored', async () => {
+  it('is asked for its models, with their windows and prices, and nothing is stored', async () => {
     const { key } = await newTenant()
     const asked: [string, string | null][] = []
     const outside = globalThis.fetch
@@ -383,7 +383,7 @@ describe('a custom provider of a tenant', () => {
     expect((await call('GET', '/api/settings', { key })).body).toEqual({})
   })
 
-  itInTurn('belongs to its tenant alone', async () => {
+  it('belongs to its tenant alone', async () => {
     const { key } = await newTenant()
     const other = await newTenant()
     await patch(mine('https://llm.example.com/v1'), key)

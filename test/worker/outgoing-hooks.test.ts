@@ -98,7 +98,7 @@ describe('events', () => {
     )
   })
 
-  itInTurn('are those that the webhook wants, and of the tools that it names', async () => {
+  it('are those that the webhook wants, and of the tools that it names', async () => {
     const received = serve()
     const { key } = await add({ events: ['post_tool_call', 'on_session_end'], matcher: 'mcp__*|todo' })
     await runTurn(key)
@@ -123,7 +123,7 @@ describe('events', () => {
     expect(received).toEqual([])
   })
 
-  itInTurn('carry the signature of Hermes where it is asked for', async () => {
+  it('carry the signature of Hermes where it is asked for', async () => {
     const received = serve()
     const { key } = await add({ hermes: true, events: ['on_session_end'] })
     await runTurn(key)
@@ -242,7 +242,7 @@ describe('a webhook', () => {
     expect([status, body.error.param]).toEqual([400, param])
   })
 
-  itInTurn('is tested at once', async () => {
+  it('is tested at once', async () => {
     const received = serve((n) => new Response(null, { status: n === 1 ? 200 : 500 }))
     const { key, hook } = await add()
     const test = () => call<{ ok: boolean; status: number }>('POST', `${path}/${hook.id}/test`, { key })

@@ -4,7 +4,6 @@
  */
 
 import { beforeAll, describe, expect, it } from 'vitest'
-import { itInTurn } from '#test/support/long.ts'
 import { calls, model, type Reply, says, until } from '../support/scripted-model.ts'
 import { applyMigrations, call, type ErrorBody, newKey, newSession, newTenant, request } from './client.ts'
 import type { Run } from './listen.ts'
@@ -72,7 +71,7 @@ describe('a key without the scope read', () => {
     expect((await run).body.output).toBe('Done.')
   })
 
-  itInTurn('gets no session of another one by its name', async () => {
+  it('gets no session of another one by its name', async () => {
     const { id: tenant } = await newTenant()
     const [one, other] = [await newKey(tenant, ['chat']), await newKey(tenant, ['chat'])]
     const scripted = model([says('Hello.'), says('Hello.')])

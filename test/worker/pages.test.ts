@@ -2,7 +2,6 @@
 
 import { beforeAll, describe, expect, it } from 'vitest'
 import * as fc from 'fast-check'
-import { itInTurn } from '#test/support/long.ts'
 import { pageByKey, pageByPosition } from '#worker/input/page.ts'
 import { type Answer, applyMigrations, call, type ErrorBody, newKey, newSession, newTenant, request } from './client.ts'
 
@@ -59,7 +58,7 @@ describe('pages by key', () => {
     )
   })
 
-  itInTurn('refuse a cursor that this API did not issue', () => {
+  it('refuse a cursor that this API did not issue', () => {
     for (const cursor of ['x', btoa('[1]'), btoa('[1,2]'), btoa('null'), '%', 'é'])
       expect(() => pageByKey([], { limit: 1, cursor }, keyOf)).toThrow('next_cursor')
     expect(() => pageByPosition([], { limit: 1, cursor: btoa('-1') })).toThrow('next_cursor')
@@ -88,7 +87,7 @@ describe('lists of the API', () => {
     expect(new Set(tenants).size).toBe(tenants.length)
   })
 
-  itInTurn('page through the files of a directory', async () => {
+  it('page through the files of a directory', async () => {
     const { id } = await newSession()
     for (const name of ['a', 'b', 'c']) await request('PUT', `/api/sessions/${id}/files/d/${name}`, { body: name })
     expect((await follow(`/api/sessions/${id}/files/d?`)).map(({ name }) => name)).toEqual(['a', 'b', 'c'])

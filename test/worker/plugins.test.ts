@@ -138,7 +138,7 @@ describe('code', () => {
     expect((await add(key, tool(''), { grants })).status).toBe(400)
   })
 
-  itInTurn('takes TypeScript and exports by name', async () => {
+  it('takes TypeScript and exports by name', async () => {
     const code = `type Args = { text: string }
 const list = [{ name: 'go', description: 'Does it.', input_schema: { type: 'object' }, run: (args: Args) => args.text.toUpperCase() }]
 export { list as tools }`
@@ -234,7 +234,7 @@ describe('what code can reach', () => {
     expect((await runTurn(reading.key, [calls({ name: 'plugin__p__go', input: {} })], manual)).read).toContain('"read"')
   })
 
-  itInTurn('is a store that lasts, with a limit, and nothing of an earlier call', async () => {
+  it('is a store that lasts, with a limit, and nothing of an earlier call', async () => {
     const body =
       "globalThis.n = 0; count++; const n = (await ctx.kv.get('n') ?? 0) + 1; await ctx.kv.put('n', n); const big = await ctx.kv.put('big', 'x'.repeat(1_100_000)).catch((e) => e.message); return { n, count, big, keys: await ctx.kv.list('') }"
     const { key } = await install(`let count = 0\n${tool(body)}`, { grants: { kv: true } })
@@ -255,7 +255,7 @@ describe('what code can reach', () => {
     expect(answers.at(-1)).toMatch(/Paris|has spent its 0.015 USD/)
   })
 
-  itInTurn('waits in the queue of its session, as other isolates do', async () => {
+  it('waits in the queue of its session, as other isolates do', async () => {
     const { id } = await install(tool('return "one"'))
     const loader = queueIsolates((bindings as unknown as { LOADER: WorkerLoader }).LOADER, 1)
     const watchAccess = () => Promise.reject(new Error('is not asked'))
@@ -309,7 +309,7 @@ describe('a hook before calls', () => {
     expect(todo).not.toContain('not today')
   })
 
-  itInTurn('changes arguments, which are judged anew', async () => {
+  it('changes arguments, which are judged anew', async () => {
     const change = hook('pre_tool_call', "return { action: 'modify', args: { command: 'echo changed' } }")
     const { key } = await install(change)
     expect((await runCommand(key, 'echo original')).read).toContain('changed')
@@ -350,7 +350,7 @@ describe('a hook before calls', () => {
     await vi.waitFor(async () => expect((await read(key)).logs.map(({ text }) => text)).toEqual(['asked 1']))
   })
 
-  itInTurn('is combined with others: a block wins, and changes are merged', async () => {
+  it('is combined with others: a block wins, and changes are merged', async () => {
     const { key } = await newTenant()
     await installFor(key, hook('pre_tool_call', "return { action: 'modify', args: { command: 'echo a' } }"), {
       name: 'a',
@@ -377,7 +377,7 @@ describe('a hook before calls', () => {
     await vi.waitFor(async () => expect((await read(key)).logs.at(-1)?.text).toContain('pre_tool_call'))
   })
 
-  itInTurn('fails three times, and then its plugin stops; a guard never does', async () => {
+  it('fails three times, and then its plugin stops; a guard never does', async () => {
     const { key } = await install(hook('pre_tool_call', "throw new Error('broken')"))
     for (let n = 0; n < 3; n++) {
       await runCommand(key)
@@ -419,7 +419,7 @@ describe('other hooks', () => {
     expect(seen).not.toContain('1234567890')
   })
 
-  itInTurn('ignore results that are no text or too long', async () => {
+  it('ignore results that are no text or too long', async () => {
     const { key } = await install(hook('transform_tool_result', "return 'x'.repeat(500_000)"))
     expect((await runCommand(key)).read).toContain('hello')
     const other = await install(hook('transform_tool_result', 'return { a: 1 }'))
@@ -436,7 +436,7 @@ describe('other hooks', () => {
     expect(JSON.stringify(body.data)).not.toContain('secret plan')
   })
 
-  itInTurn('observe what happens, in order, and change nothing', async () => {
+  it('observe what happens, in order, and change nothing', async () => {
     const names = ['on_session_start', 'post_tool_call', 'post_llm_call', 'on_session_end']
     const hooks = names.map(
       (name) =>

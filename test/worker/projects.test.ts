@@ -2,7 +2,6 @@
 
 import { beforeAll, describe, expect, it } from 'vitest'
 import { replaceClock } from '#durable/platform/clock.ts'
-import { itInTurn } from '#test/support/long.ts'
 import { hourMs, type Job, jobTenant } from '../durable/tenant/jobs/support.ts'
 import { createChat, getSessionId, receiveMessage } from '../support/chat.ts'
 import { calls, type Model, model, type Reply, says, until } from '../support/scripted-model.ts'
@@ -83,44 +82,36 @@ describe('the sessions of a project', () => {
     expect((await list('')).toSorted()).toEqual([session.id, other.id].toSorted())
   })
 
-  itInTurn(
-    'get files that change with their next message, and keep what they have changed when a file goes',
-    async () => {
-      const { key, id, path, put } = await setUp()
-      await put('a.txt', 'one')
-      await put('b.txt', 'two')
-      const { say, read, scripted } = await begin(key, id, [
-        calls({ name: 'write_file', input: { path: 'project/b.txt', content: 'mine' } }),
-        says('done'),
-      ])
-      await say()
-      await put('a.txt', 'new')
-      await put('c.txt', 'three')
-      await say()
-      expect(await Promise.all(['a', 'b', 'c'].map((name) => read(`project/${name}.txt`)))).toEqual([
-        'new',
-        'mine',
-        'three',
-      ])
-      const before = promptOf(scripted)
-      for (const name of ['b', 'c'])
-        expect((await call('DELETE', `${path}/files/${name}.txt`, { key })).status).toBe(204)
-      await call('PATCH', path, { key, body: { instructions: 'Be brief.' } })
-      await say()
-      expect(await Promise.all(['a', 'b', 'c'].map((name) => read(`project/${name}.txt`)))).toEqual([
-        'new',
-        'mine',
-        404,
-      ])
-      // The prompt is replayed until somebody asks for another one.
-      expect(promptOf(scripted)).toBe(before)
-      await say('/new')
-      await say()
-      expect(promptOf(scripted)).toContain('Be brief.')
-    },
-  )
+  it('get files that change with their next message, and keep what they have changed when a file goes', async () => {
+    const { key, id, path, put } = await setUp()
+    await put('a.txt', 'one')
+    await put('b.txt', 'two')
+    const { say, read, scripted } = await begin(key, id, [
+      calls({ name: 'write_file', input: { path: 'project/b.txt', content: 'mine' } }),
+      says('done'),
+    ])
+    await say()
+    await put('a.txt', 'new')
+    await put('c.txt', 'three')
+    await say()
+    expect(await Promise.all(['a', 'b', 'c'].map((name) => read(`project/${name}.txt`)))).toEqual([
+      'new',
+      'mine',
+      'three',
+    ])
+    const before = promptOf(scripted)
+    for (const name of ['b', 'c']) expect((await call('DELETE', `${path}/files/${name}.txt`, { key })).status).toBe(204)
+    await call('PATCH', path, { key, body: { instructions: 'Be brief.' } })
+    await say()
+    expect(await Promise.all(['a', 'b', 'c'].map((name) => read(`project/${name}.txt`)))).toEqual(['new', 'mine', 404])
+    // The prompt is replayed until somebody asks for another one.
+    expect(promptOf(scripted)).toBe(before)
+    await say('/new')
+    await say()
+    expect(promptOf(scripted)).toContain('Be brief.')
+  })
 
-  itInTurn('move into another project and out of it, with their prompts and copies', async () => {
+  it('move into another project and out of it, with their prompts and copies', async () => {
     const { key, id, put } = await setUp({ instructions: 'First rules.' })
     await put('a.txt', 'one')
     const { body: second } = await call<Project>('POST', '/api/projects', {
@@ -145,7 +136,7 @@ describe('the sessions of a project', () => {
     })
   })
 
-  itInTurn('stay when it is deleted', async () => {
+  it('stay when it is deleted', async () => {
     const { key, id, path, put } = await setUp({ instructions: 'First rules.' })
     await put('a.txt', 'one')
     const session = await begin(key, id)
@@ -200,7 +191,7 @@ describe('what works for a project', () => {
     replaceClock()
   })
 
-  itInTurn('is a job that a conversation of it makes', async () => {
+  it('is a job that a conversation of it makes', async () => {
     const { key, id } = await setUp()
     const create = { action: 'create', schedule: 'every 9h', prompt: 'Look for news.' }
     const { say } = await begin(key, id, [calls({ name: 'cronjob', input: create }), says('done')])
@@ -209,41 +200,38 @@ describe('what works for a project', () => {
     expect(data).toMatchObject([{ prompt: 'Look for news.', project_id: id }])
   })
 
-  itInTurn(
-    'is a channel, whose chats have its instructions and its model, and which only who manages it chooses',
-    async () => {
-      const ofProject = model([says('In kilometres.'), says('Again.')])
-      const { tenant, key, id, path } = await setUp({
-        instructions: 'Answer in metric units.',
-        members: [{ role: 'team', access: 'edit' }],
+  it('is a channel, whose chats have its instructions and its model, and which only who manages it chooses', async () => {
+    const ofProject = model([says('In kilometres.'), says('Again.')])
+    const { tenant, key, id, path } = await setUp({
+      instructions: 'Answer in metric units.',
+      members: [{ role: 'team', access: 'edit' }],
+    })
+    const chat = await createChat([says('As always.'), says('As always.')], {}, key)
+    await call('PATCH', path, { key, body: { model: ofProject.id } })
+    const give = (project: string | null, by = key) =>
+      call<ErrorBody & { settings: object }>('PATCH', `/api/channels/${chat.channel}`, {
+        key: by,
+        body: { settings: { project } },
       })
-      const chat = await createChat([says('As always.'), says('As always.')], {}, key)
-      await call('PATCH', path, { key, body: { model: ofProject.id } })
-      const give = (project: string | null, by = key) =>
-        call<ErrorBody & { settings: object }>('PATCH', `/api/channels/${chat.channel}`, {
-          key: by,
-          body: { settings: { project } },
-        })
-      const member = await newKey(tenant, all, { role: 'team' })
-      expect((await give(id, member)).body.error).toMatchObject({ code: 'policy', param: 'settings.project' })
-      expect((await give('proj_0')).body.error.param).toBe('settings.project')
-      expect((await give(id)).body.settings).toMatchObject({ project: id })
-      await receiveMessage(chat, 'How far is Rome?')
-      await chat.api.waitForText('In kilometres.')
-      expect(promptOf(ofProject)).toContain('Answer in metric units.')
-      const session = await getSessionId(chat)
-      const shown = async () => (await call('GET', `/api/sessions/${session}`, { key })).body
-      expect(await shown()).toMatchObject({ project_id: id, model: ofProject.id })
-      // Somebody moves it: it stays there until the channel changes.
-      await call('PATCH', `/api/sessions/${session}`, { key, body: { project_id: null } })
-      await receiveMessage(chat, 'And Ostia?')
-      await chat.api.waitForText('Again.')
-      expect(await shown()).toMatchObject({ project_id: null })
-      expect(promptOf(ofProject)).not.toContain('metric units')
-    },
-  )
+    const member = await newKey(tenant, all, { role: 'team' })
+    expect((await give(id, member)).body.error).toMatchObject({ code: 'policy', param: 'settings.project' })
+    expect((await give('proj_0')).body.error.param).toBe('settings.project')
+    expect((await give(id)).body.settings).toMatchObject({ project: id })
+    await receiveMessage(chat, 'How far is Rome?')
+    await chat.api.waitForText('In kilometres.')
+    expect(promptOf(ofProject)).toContain('Answer in metric units.')
+    const session = await getSessionId(chat)
+    const shown = async () => (await call('GET', `/api/sessions/${session}`, { key })).body
+    expect(await shown()).toMatchObject({ project_id: id, model: ofProject.id })
+    // Somebody moves it: it stays there until the channel changes.
+    await call('PATCH', `/api/sessions/${session}`, { key, body: { project_id: null } })
+    await receiveMessage(chat, 'And Ostia?')
+    await chat.api.waitForText('Again.')
+    expect(await shown()).toMatchObject({ project_id: null })
+    expect(promptOf(ofProject)).not.toContain('metric units')
+  })
 
-  itInTurn('is a subagent at any depth, with its instructions and the copies of its files', async () => {
+  it('is a subagent at any depth, with its instructions and the copies of its files', async () => {
     const { key, id, put } = await setUp({ instructions: 'Answer in metric units.' })
     await put('a.txt', 'Rome')
     const { say, scripted } = await begin(key, id, [
@@ -323,7 +311,7 @@ describe('the members of a project', () => {
     expect(await (await request('GET', `${path}/files/large`, { key })).text()).toBe(large)
   })
 
-  itInTurn('give a session nothing new for the message of somebody who is none', async () => {
+  it('give a session nothing new for the message of somebody who is none', async () => {
     const { tenant, key, id, put } = await setUp()
     const outsider = await newKey(tenant, ['chat', 'read'])
     const { say, read } = await begin(key, id)

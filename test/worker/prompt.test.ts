@@ -1,7 +1,6 @@
 /** Tests the system prompt of sessions as the model receives it: built once, replayed byte for byte, and rebuilt on request. */
 
 import { beforeAll, describe, expect, it } from 'vitest'
-import { itInTurn } from '#test/support/long.ts'
 import { calls, Gate, hangs, type Model, model, type ModelRequest, says } from '../support/scripted-model.ts'
 import { evictDurableObject } from 'cloudflare:test'
 import { kill, objectOf, wipe } from '../durable/support/object.ts'
@@ -77,7 +76,7 @@ describe('the prompt of a session', () => {
     expect(new Set(systems(scripted)).size).toBe(1)
   })
 
-  itInTurn('stays the same over a compression, when nothing has changed', async () => {
+  it('stays the same over a compression, when nothing has changed', async () => {
     const { id, key, model: scripted, ask } = await setUp(() => says('many words '.repeat(200)))
     await ask('one')
     await ask('two')
@@ -88,7 +87,7 @@ describe('the prompt of a session', () => {
     expect(new Set(own.map(systemOf)).size).toBe(1)
   })
 
-  itInTurn('is built again on request, with the settings of now, also while a turn runs', async () => {
+  it('is built again on request, with the settings of now, also while a turn runs', async () => {
     const gate = new Gate()
     const {
       model: scripted,
@@ -112,7 +111,7 @@ describe('the prompt of a session', () => {
     expect(systems(scripted)[2]).toMatch(/^You are Ada\./)
   })
 
-  itInTurn('takes a change of its own settings with the same request', async () => {
+  it('takes a change of its own settings with the same request', async () => {
     const { model: scripted, ask, patch } = await setUp()
     await ask('one')
     await patch({ settings: { agent: { personality: 'noir' } } })
@@ -122,7 +121,7 @@ describe('the prompt of a session', () => {
     expect(systems(scripted).map((text) => text.includes('rainy city'))).toEqual([false, false, true])
   })
 
-  itInTurn('takes a personality by command, with the next answer', async () => {
+  it('takes a personality by command, with the next answer', async () => {
     const { model: scripted, ask, set } = await setUp()
     await set({ personalities: { butler: 'You are a butler.' } })
     const outputs = [await ask('/personality'), await ask('/personality ghost'), await ask('one')]
@@ -140,7 +139,7 @@ describe('the prompt of a session', () => {
     expect(systems(scripted)[2]).toBe(systems(scripted)[0])
   })
 
-  itInTurn('sends the instructions of a request after it, with that request only, and no export has them', async () => {
+  it('sends the instructions of a request after it, with that request only, and no export has them', async () => {
     const { id, key, model: scripted, ask, context } = await setUp()
     await ask('one', { instructions: 'Answer in Latin, xyzzy.' })
     expect((await context()).ephemeral.tokens).toBeGreaterThan(0)
@@ -169,7 +168,7 @@ describe('context files', () => {
     expect(scripted.requestTexts.join()).not.toContain('plugh')
   })
 
-  itInTurn('are read once: a later change counts for the next session, or on request', async () => {
+  it('are read once: a later change counts for the next session, or on request', async () => {
     const { model: scripted, ask, put, patch } = await setUp()
     await put('AGENTS.md', 'Use tabs.')
     await ask('one')
@@ -196,7 +195,7 @@ describe('context files', () => {
     expect(scripted.requestTexts.join()).not.toContain('plugh')
   })
 
-  itInTurn('come with a command that works where a repository was made', async () => {
+  it('come with a command that works where a repository was made', async () => {
     const { model: scripted, ask } = await setUp([
       calls({ name: 'terminal', input: { command: 'mkdir repo && echo "Use tabs." > repo/AGENTS.md' } }),
       calls({ name: 'terminal', input: { command: 'cd repo && ls' } }),
@@ -227,7 +226,7 @@ describe('GET /api/sessions/{id}/context', () => {
     expect(after.messages.count).toBe(4)
   })
 
-  itInTurn('adds up, and knows the window and the threshold', async () => {
+  it('adds up, and knows the window and the threshold', async () => {
     const { ask, context, patch, model: scripted } = await setUp()
     await patch({
       settings: { models: { [scripted.id]: { context_window: 50_000 } }, compression: { threshold: 0.4 } },

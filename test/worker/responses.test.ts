@@ -54,7 +54,7 @@ describe('a response', () => {
     expect(again.body).toMatchObject({ id: body.id, status: 'completed', output: body.output, usage: body.usage })
   })
 
-  itInTurn('has tools that ran as completed items', async () => {
+  it('has tools that ran as completed items', async () => {
     const name = model((_asked, nth) => (nth ? says('Nothing to do.') : calls({ name: 'todo', input: {} })))
     const { body } = await create({ model: name, input: 'what is there to do?' })
     expect(body.output.map(({ type, status }) => [type, status])).toEqual([
@@ -65,7 +65,7 @@ describe('a response', () => {
     expect(body.output[0]?.['output']).toContain('todos')
   })
 
-  itInTurn('takes a history of items, and instructions', async () => {
+  it('takes a history of items, and instructions', async () => {
     let received: ModelRequest | undefined
     const name = model((request_) => {
       received = request_
@@ -96,7 +96,7 @@ describe('a response', () => {
     ])
   })
 
-  itInTurn('streams with the names of all events, and ends with the whole', async () => {
+  it('streams with the names of all events, and ends with the whole', async () => {
     const answer = await request('POST', '/v1/responses', {
       body: { model: model(() => says('Hel', 'lo')), input: 'hi', stream: true },
     })
@@ -109,7 +109,7 @@ describe('a response', () => {
     expect(textOf((await get(response.id)).body)).toEqual(['Hello'])
   })
 
-  itInTurn('in the background returns at once, and later shows its state', async () => {
+  it('in the background returns at once, and later shows its state', async () => {
     const { body } = await create({ model: model(() => says('Done.')), input: 'hi', background: true })
     expect(['queued', 'in_progress', 'completed']).toContain(body.status)
     const run = await call('POST', '/v1/responses', {
@@ -130,7 +130,7 @@ describe('continuing', () => {
     expect(sessionOf(second.headers)).toBe(sessionOf(first.headers))
   })
 
-  itInTurn('an earlier response forks the session and does not change it', async () => {
+  it('an earlier response forks the session and does not change it', async () => {
     const name = counting()
     const first = await create({ model: name, input: 'one' })
     const second = await create({ model: name, input: 'two', previous_response_id: first.body.id })
@@ -177,7 +177,7 @@ describe('continuing', () => {
     expect(textOf(branch.body)).toEqual(['2 so far'])
   })
 
-  itInTurn('a conversation creates it, and finds it again', async () => {
+  it('a conversation creates it, and finds it again', async () => {
     const name = counting()
     const one = await create({ model: name, input: 'one', conversation: 'my-project' })
     const two = await create({ model: name, input: 'two', conversation: { id: 'my-project' } })
@@ -187,7 +187,7 @@ describe('continuing', () => {
     ])
   })
 
-  itInTurn('with the same key and body is the same response, also from before', async () => {
+  it('with the same key and body is the same response, also from before', async () => {
     const name = counting()
     const first = await create({ model: name, input: 'one' })
     const ask = { model: name, input: 'two', previous_response_id: first.body.id }
@@ -240,7 +240,7 @@ describe('a refused fork leaves no copy:', () => {
     expect(await branch()).toEqual([200, undefined])
   })
 
-  itInTurn('over storage_bytes, at which not even the first begins that does not fit', async () => {
+  it('over storage_bytes, at which not even the first begins that does not fit', async () => {
     const { id, tenant, branch, others } = await behindTwo({ storage_bytes: 1_000_000 })
     expect(await branch()).toEqual([429, 'storage_bytes'])
     await bindings.TENANT.getByName(`t/${tenant}`).limits.setStoredBytes(ownerAuthority(), {
@@ -263,7 +263,7 @@ describe('a response that is not stored', () => {
       .toBe(404)
   })
 
-  itInTurn('is counted in usage', async () => {
+  it('is counted in usage', async () => {
     const { key } = await newTenant()
     const { headers } = await create({ model: model(() => says('Hello')), input: 'hi', store: false }, { key })
     await expect
@@ -273,7 +273,7 @@ describe('a response that is not stored', () => {
     expect(body.totals).toMatchObject({ turns: 1, output: 10 })
   })
 
-  itInTurn('may continue a stored one, which does not change', async () => {
+  it('may continue a stored one, which does not change', async () => {
     const name = counting()
     const first = await create({ model: name, input: 'one' })
     const unstored = await create({ model: name, input: 'two', previous_response_id: first.body.id, store: false })
@@ -281,7 +281,7 @@ describe('a response that is not stored', () => {
     expect(await listMessages(sessionOf(first.headers))).toHaveLength(2)
   })
 
-  itInTurn('streams to its end before it is deleted', async () => {
+  it('streams to its end before it is deleted', async () => {
     const answer = await request('POST', '/v1/responses', {
       body: { model: model(() => says('Hel', 'lo')), input: 'hi', stream: true, store: false },
     })
@@ -358,7 +358,7 @@ describe('deleting while another request starts a run', () => {
     for (const id of [...earlier, ...later]) expect((await get(id)).status).toBe(200)
   })
 
-  itInTurn('is refused while a later one is open', async () => {
+  it('is refused while a later one is open', async () => {
     const first = await create({ model: counting(), input: 'one' })
     const gate = new Gate()
     const slow = model(() => [gate, ...(says('late') as readonly ReplyPart[])])
@@ -429,7 +429,7 @@ describe('a response in progress', () => {
     expect((await call('POST', `/v1/responses/${body.id}/cancel`)).body).toEqual(cancelled.body)
   })
 
-  itInTurn('is taken back while it is queued, and is not cancelled after its end', async () => {
+  it('is taken back while it is queued, and is not cancelled after its end', async () => {
     const gate = new Gate()
     const name = model((_asked, nth) => (nth ? says('two') : says('one', gate)))
     const ask = { model: name, input: 'hi', background: true, conversation: 'cancelling' }
@@ -444,7 +444,7 @@ describe('a response in progress', () => {
     expect((await call<Response_>('POST', `/v1/responses/${first.body.id}/cancel`)).body.status).toBe('completed')
   })
 
-  itInTurn('is streamed from its beginning, or after the last received event', async () => {
+  it('is streamed from its beginning, or after the last received event', async () => {
     const gate = new Gate()
     const { body } = await create({ model: model(() => says('So ', gate, 'long.')), input: 'hi', background: true })
     await gate.waitUntilReached()
@@ -470,7 +470,7 @@ describe('a response in progress', () => {
   })
 })
 
-itInTurn('user messages of a response are listed like OpenAI does', async () => {
+it('user messages of a response are listed like OpenAI does', async () => {
   const url = 'https://example.com/a.png'
   const input = [
     { role: 'user', content: 'Before.' },
@@ -513,7 +513,7 @@ itInTurn('user messages of a response are listed like OpenAI does', async () => 
   expect([unknown.status, unknown.body.error.param]).toEqual([400, 'after'])
 })
 
-itInTurn('lists all items of a request, both ways and page by page, and only its own', async () => {
+it('lists all items of a request, both ways and page by page, and only its own', async () => {
   const input = [
     { role: 'user', content: 'Weather?' },
     { type: 'function_call', call_id: 'call_1', name: 'weather', arguments: '{"city":5.0}' },

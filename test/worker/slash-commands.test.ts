@@ -2,7 +2,6 @@
 
 import { afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { replaceClock } from '#durable/platform/clock.ts'
-import { itInTurn } from '#test/support/long.ts'
 import { createSkippingClock } from '../support/clock.ts'
 import {
   calls,
@@ -46,7 +45,7 @@ describe('a message that begins with a slash', () => {
     expect(await call('GET', `/api/sessions/${id}/runs/${run.run_id}`)).toMatchObject({ body: { output: run.output } })
   })
 
-  itInTurn('says that its files are not read, and keeps those of a message that takes its place', async () => {
+  it('says that its files are not read, and keeps those of a message that takes its place', async () => {
     const { id, scripted } = await sessionWith(says('Read.'))
     const attachments = [{ type: 'file', name: 'tide.txt', data: btoa('high at noon') }]
     const begun = await call<Run>('POST', `/api/sessions/${id}/chat`, { body: { input: '/new', attachments } })
@@ -56,7 +55,7 @@ describe('a message that begins with a slash', () => {
     expect(listTexts(scripted.requests[0] as ModelRequest).join()).toMatch(/Look\..*high at noon/s)
   })
 
-  itInTurn('is answered in a stream with its text and its end', async () => {
+  it('is answered in a stream with its text and its end', async () => {
     const { id } = await sessionWith()
     const stream = readEvents(await request('POST', `/api/sessions/${id}/chat/stream`, { body: { input: '/status' } }))
     await stream.waitForClose()
@@ -65,7 +64,7 @@ describe('a message that begins with a slash', () => {
     expect(stream.events.at(-1)).toMatchObject({ output: joinDeltas(stream.events), completed: true })
   })
 
-  itInTurn('is answered the same way for clients of chat completions, which continue afterwards', async () => {
+  it('is answered the same way for clients of chat completions, which continue afterwards', async () => {
     const scripted = model([says('Hello.'), says('Still here.')])
     const user = (content: string) => ({ role: 'user', content })
     const complete = async (messages: readonly object[]) => {
@@ -87,7 +86,7 @@ describe('a message that begins with a slash', () => {
     expect(listTexts(scripted.requests[1] as ModelRequest)).toEqual(['user: hi', 'assistant: Hello.', 'user: and now?'])
   })
 
-  itInTurn('is answered as a response, which can be continued', async () => {
+  it('is answered as a response, which can be continued', async () => {
     const scripted = model([says('Fine.')])
     type Body = { id: string; status: string; output: { content: { text: string }[] }[] }
     const respond = async (body: object) =>
@@ -101,7 +100,7 @@ describe('a message that begins with a slash', () => {
     expect((await call<Body>('GET', `/v1/responses/${help.id}`)).body.output).toEqual(help.output)
   })
 
-  itInTurn.each(['//', '/etc/hosts is wrong', '/tmp is full', '// a comment', '/1', 'see /help'])(
+  it.each(['//', '/etc/hosts is wrong', '/tmp is full', '// a comment', '/1', 'see /help'])(
     'is an ordinary message when it is %j',
     async (input) => {
       const { id, scripted } = await sessionWith()
@@ -110,7 +109,7 @@ describe('a message that begins with a slash', () => {
     },
   )
 
-  itInTurn('gets a hint when nothing has its name', async () => {
+  it('gets a hint when nothing has its name', async () => {
     const { id, scripted } = await sessionWith()
     expect((await chat(id, '/halp me')).output).toBe(
       'There is no command /halp. Did you mean /help? /help lists all. To send this as a message, begin it with //.',
@@ -119,7 +118,7 @@ describe('a message that begins with a slash', () => {
     expect(scripted.requests).toHaveLength(0)
   })
 
-  itInTurn('with an idempotency key runs once, also after a restart', async () => {
+  it('with an idempotency key runs once, also after a restart', async () => {
     const { id } = await sessionWith(says('one'), says('two'))
     await send(id, 'first')
     await send(id, 'second')
@@ -162,7 +161,7 @@ describe('/new', () => {
     expect(listTexts(scripted.requests[2] as ModelRequest)).toEqual(['user: So?'])
   })
 
-  itInTurn('stops the turn that runs, and drops what is queued', async () => {
+  it('stops the turn that runs, and drops what is queued', async () => {
     const gate = new Gate()
     const { id, scripted } = await sessionWith(hangs(gate), says('Fresh.'))
     const running = send(id, 'long work')
@@ -192,7 +191,7 @@ describe('a command about turns', () => {
     expect((await chat(id, '/stop')).output).not.toContain('the turn')
   })
 
-  itInTurn('/steer and /queue send their text in their way', async () => {
+  it('/steer and /queue send their text in their way', async () => {
     const gate = new Gate()
     const { id, scripted } = await sessionWith(calls({ name: 'todo', input: {} }), hangs(gate), says('later answer'))
     const running = send(id, 'work')
@@ -208,7 +207,7 @@ describe('a command about turns', () => {
     expect((await chat(id, '/queue')).output).toBe('Usage: /queue TEXT')
   })
 
-  itInTurn('/retry repeats the last message', async () => {
+  it('/retry repeats the last message', async () => {
     const { id, scripted } = await sessionWith(says('first try'), says('second try'))
     expect((await chat(id, '/retry')).output).toBe('There is no message to repeat.')
     await send(id, 'tell me')
@@ -217,7 +216,7 @@ describe('a command about turns', () => {
     expect(scripted.requests).toHaveLength(2)
   })
 
-  itInTurn('/model shows and changes the model', async () => {
+  it('/model shows and changes the model', async () => {
     const { id, scripted } = await sessionWith()
     const other = model([says('from the other')])
     expect((await chat(id, '/model')).output).toBe(`The model is ${scripted.id}.`)
@@ -237,7 +236,7 @@ describe('a command about turns', () => {
     expect(scripted.requests).toHaveLength(0)
   })
 
-  itInTurn('/title and /compress act on the conversation', async () => {
+  it('/title and /compress act on the conversation', async () => {
     const { id } = await sessionWith()
     expect((await chat(id, '/title Plans for June')).output).toBe('The title is now: Plans for June')
     expect((await chat(id, '/title')).output).toBe('Plans for June')
@@ -259,7 +258,7 @@ describe('a command in a chat', () => {
     expect(await listMessages(session, tenant.key)).toEqual([])
   })
 
-  itInTurn('that changes the conversation is for admins in a session that a group shares', async () => {
+  it('that changes the conversation is for admins in a session that a group shares', async () => {
     const chatFixture = await createChat([says('Hi.')], { require_mention: false, group_sessions: 'chat' })
     const group = { chat: { id: -5, type: 'group' } }
     await receiveMessage(chatFixture, '/new', group)
@@ -309,7 +308,7 @@ describe('/background', () => {
     expect((await results())[0]?.content).toContain('Counted: 42.')
   })
 
-  itInTurn('needs no conversation: the result begins it', async () => {
+  it('needs no conversation: the result begins it', async () => {
     const { id } = await sessionWith(says('Counted: 42.'), says('It is 42.'), says('More.'))
     expect((await chat(id, '/background Count the files')).output).toContain('Started in the background')
     const messages = () => listMessages<{ source?: string; role: string; content: string }>(id)
@@ -322,7 +321,7 @@ describe('/background', () => {
     expect((await chat(id, 'go on')).output).toBe('More.')
   })
 
-  itInTurn('may be the first message of a chat', async () => {
+  it('may be the first message of a chat', async () => {
     const fixture = await createChat([says('Counted: 42.'), says('It is 42.')])
     await receiveMessage(fixture, '/background Count the files')
     const id = await getSessionId(fixture)

@@ -1,7 +1,6 @@
 /** Tests sessions with more tools of servers than their requests have room for: searching, describing and calling them. */
 
 import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
-import { itInTurn } from '#test/support/long.ts'
 import { type McpServer, serveMcp, tool } from '../support/mcp-server.ts'
 import { calls, listTexts, model, type ModelRequest, says } from '../support/scripted-model.ts'
 import { applyMigrations, call, newKey, newSession, newTenant } from './client.ts'
@@ -115,14 +114,14 @@ describe('a session whose tools are searched', () => {
     expect(JSON.stringify(body.data)).not.toContain('"tool_call"')
   })
 
-  itInTurn('runs several calls of one reply, and a direct call of a deferred tool', async () => {
+  it('runs several calls of one reply, and a direct call of a deferred tool', async () => {
     const several = { name: 'tool_call', input: { calls: [carry().input, carry({ zone: 'b.example' }).input] } }
     await runTurn([several, { name, input: { zone: 'c.example' } }])
     const zones = gammaCalls().map(({ body }) => (body.params?.['arguments'] as { zone?: string } | undefined)?.zone)
     expect(zones).toEqual(['a.example', 'b.example', 'c.example'])
   })
 
-  itInTurn('answers wrong arguments with the schema, and unknown names with similar ones', async () => {
+  it('answers wrong arguments with the schema, and unknown names with similar ones', async () => {
     const { read } = await runTurn([carry({}), carry({}, 'make_dns_record'), carry({}, 'tool_call')])
     expect(read).toContain('missing: zone. The schema: {')
     expect(read).toMatch(/There is no tool named make_dns_record.*add_dns_record/)
@@ -130,7 +129,7 @@ describe('a session whose tools are searched', () => {
     expect(gammaCalls()).toEqual([])
   })
 
-  itInTurn('answers a question in another script with the sources', async () => {
+  it('answers a question in another script with the sources', async () => {
     const { read } = await runTurn([
       { name: 'tool_search', input: { queries: ['запись доменного имени', 'dns record'] } },
     ])
@@ -139,7 +138,7 @@ describe('a session whose tools are searched', () => {
     expect(read).toContain(name)
   })
 
-  itInTurn('does not list thousands of names for an unknown tool', async () => {
+  it('does not list thousands of names for an unknown tool', async () => {
     const { read } = await runTurn([{ name: 'zzz_nothing', input: {} }])
     expect(read).toContain('There is no tool named zzz_nothing')
     expect(read.length).toBeLessThan(6_000)
@@ -220,7 +219,7 @@ describe('a call that tool_call carries is judged by its own name', () => {
     expect(gammaCalls()).toEqual([])
   })
 
-  itInTurn('waits for a person under its own name, and runs when it is allowed', async () => {
+  it('waits for a person under its own name, and runs when it is allowed', async () => {
     const scripted = model([calls(carry()), says('done')])
     await call('PATCH', '/api/settings', { key, body: { approvals: { mode: 'manual' } } })
     const { id } = await newSession({ model: scripted.id }, key)
@@ -276,7 +275,7 @@ describe('the settings of the search', () => {
     expect(names.includes('tool_search')).toBe(hasSearch)
   })
 
-  itInTurn.each([
+  it.each([
     ['auto', /mcp__gamma__add_dns_record: Adds a record/],
     ['off', /use tool_describe and tool_call\.$/],
   ])('listing %s', async (listing, expected) => {

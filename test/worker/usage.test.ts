@@ -90,7 +90,7 @@ describe('the report', () => {
     expect((await report(key, '?from=2026-01-01&to=2026-01-02')).totals.turns).toBe(0)
   })
 
-  itInTurn('comes page by page', async () => {
+  it('comes page by page', async () => {
     const { key } = await newTenant()
     const ids: string[] = []
     for (const count of [3, 2, 1]) {
@@ -131,7 +131,7 @@ describe('the report', () => {
     expect([status, body.error.param]).toEqual([400, param])
   })
 
-  itInTurn('keeps the cost of undone turns and deleted sessions, and counts a fork once', async () => {
+  it('keeps the cost of undone turns and deleted sessions, and counts a fork once', async () => {
     const { key } = await newTenant()
     const { id } = await newSession({ model: model([]).id }, key)
     for (const input of ['one', 'two', 'three']) await chat(key, id, input)
@@ -150,7 +150,7 @@ describe('the report', () => {
     expect((await report(key, '?group=session')).data.map((line) => line.key)).toEqual([id])
   })
 
-  itInTurn('marks broken calls and counts their estimated cost', async () => {
+  it('marks broken calls and counts their estimated cost', async () => {
     const { key } = await newTenant()
     const scripted = model([drops('Half an '), says('answer')])
     await call('PATCH', '/api/settings', { key, body: priced(scripted.id) })
@@ -163,7 +163,7 @@ describe('the report', () => {
     expect(totals.input).toBeGreaterThan(60)
   })
 
-  itInTurn('counts each model of a turn that fell back', async () => {
+  it('counts each model of a turn that fell back', async () => {
     const { key } = await newTenant()
     const [bad, good] = [model([fails(404, 'no such model')]), model([says('here')])]
     await call('PATCH', '/api/settings', { key, body: { fallback_providers: [good.id] } })
@@ -214,20 +214,17 @@ describe('a limit', () => {
     expect([completion.status, completion.body.error.param]).toEqual([429, 'tokens_per_day'])
   })
 
-  itInTurn.each(['usd_per_day', 'usd_per_month'])(
-    '%s stops a turn that is under way, and refuses the next',
-    async (name) => {
-      const scripted = model(() => calls({ name: 'todo', input: {} }))
-      const { key } = await limited({ [name]: 0.025 }, priced(scripted.id))
-      const { id } = await newSession({ model: scripted.id }, key)
-      const { body: run } = await chat(key, id, 'work for ever')
-      expect([run.exit_reason, scripted.requests.length]).toEqual(['out_of_budget', 3])
-      expect(run.output).toContain(name)
-      expect(refused(await chat(key, id, 'more'))).toEqual([429, 'limit_exceeded', name, true])
-    },
-  )
+  it.each(['usd_per_day', 'usd_per_month'])('%s stops a turn that is under way, and refuses the next', async (name) => {
+    const scripted = model(() => calls({ name: 'todo', input: {} }))
+    const { key } = await limited({ [name]: 0.025 }, priced(scripted.id))
+    const { id } = await newSession({ model: scripted.id }, key)
+    const { body: run } = await chat(key, id, 'work for ever')
+    expect([run.exit_reason, scripted.requests.length]).toEqual(['out_of_budget', 3])
+    expect(run.output).toContain(name)
+    expect(refused(await chat(key, id, 'more'))).toEqual([429, 'limit_exceeded', name, true])
+  })
 
-  itInTurn('lets turns run while the tenant is unreachable, and counts them later', async () => {
+  it('lets turns run while the tenant is unreachable, and counts them later', async () => {
     vi.spyOn(console, 'warn').mockImplementation(() => undefined)
     const { key, id: tenantId } = await limited({ tokens_per_day: 215 })
     const gate = new Gate()
@@ -254,7 +251,7 @@ describe('a limit', () => {
     expect(refused(await chat(key, id, 'two'))).toEqual([429, 'limit_exceeded', 'tokens_per_day', true])
   })
 
-  itInTurn('of concurrent turns frees the place, even when the tenant was unreachable at the end', async () => {
+  it('of concurrent turns frees the place, even when the tenant was unreachable at the end', async () => {
     vi.spyOn(console, 'warn').mockImplementation(() => undefined)
     const { key, id: tenantId } = await limited({ concurrent_turns: 1 })
     const gate = new Gate()
@@ -314,7 +311,7 @@ describe('a limit', () => {
     expect(spent).toEqual([{ tokens: 110 }])
   })
 
-  itInTurn('of concurrent turns frees the place before a session is deleted', async () => {
+  it('of concurrent turns frees the place before a session is deleted', async () => {
     vi.spyOn(console, 'warn').mockImplementation(() => undefined)
     vi.spyOn(console, 'error').mockImplementation(() => undefined)
     const { key, id: tenantId } = await limited({ concurrent_turns: 1 })
@@ -331,7 +328,7 @@ describe('a limit', () => {
     })
   })
 
-  itInTurn('counts cost from before it was set', async () => {
+  it('counts cost from before it was set', async () => {
     const { key, id: tenantId } = await newTenant()
     const { id } = await newSession({ model: model([]).id }, key)
     await chat(key, id, 'one')
@@ -343,7 +340,7 @@ describe('a limit', () => {
     expect((await chat(key, id, 'three')).status).toBe(200)
   })
 
-  itInTurn('of a turn ends it with a notice and does not affect the next turn', async () => {
+  it('of a turn ends it with a notice and does not affect the next turn', async () => {
     const scripted = model([calls({ name: 'todo', input: {} }), says('next')])
     const { key } = await limited({ usd_per_turn: 0.01 }, priced(scripted.id))
     const { id } = await newSession({ model: scripted.id }, key)
@@ -353,7 +350,7 @@ describe('a limit', () => {
     expect((await chat(key, id, 'and now?')).body).toMatchObject({ exit_reason: 'answered', output: 'next' })
   })
 
-  itInTurn('of a session refuses its next turn, and no other session', async () => {
+  it('of a session refuses its next turn, and no other session', async () => {
     const scripted = model([])
     const { key } = await limited({ usd_per_session: 0.02 }, priced(scripted.id))
     const { id } = await newSession({ model: scripted.id }, key)
@@ -364,7 +361,7 @@ describe('a limit', () => {
     expect((await chat(key, other.id, 'one')).status).toBe(200)
   })
 
-  itInTurn('of a session does not refuse messages into an open turn', async () => {
+  it('of a session does not refuse messages into an open turn', async () => {
     const gate = new Gate()
     const scripted = model([calls({ name: 'todo', input: {} }), says('a', gate, 'b'), says('c')])
     const { key } = await limited({ usd_per_session: 0.015 }, priced(scripted.id))
@@ -378,7 +375,7 @@ describe('a limit', () => {
     expect(refused(await chat(key, id, 'two'))).toEqual([429, 'limit_exceeded', 'usd_per_session', true])
   })
 
-  itInTurn('that a session sets for itself holds too: the next turn is refused', async () => {
+  it('that a session sets for itself holds too: the next turn is refused', async () => {
     const scripted = model([])
     const { key } = await newTenant()
     await call('PATCH', '/api/settings', { key, body: priced(scripted.id) })
@@ -388,7 +385,7 @@ describe('a limit', () => {
     expect(scripted.requests.length).toBe(1)
   })
 
-  itInTurn('of storage refuses files and turns', async () => {
+  it('of storage refuses files and turns', async () => {
     const { key, id: tenantId } = await limited({ storage_bytes: 1_000_000 })
     const { id } = await newSession({ model: model([]).id }, key)
     expect((await chat(key, id, 'one')).status).toBe(200)
@@ -418,7 +415,7 @@ describe('storage of a tenant', () => {
     expect((await put(two, new Uint8Array(1_500_000))).status).toBe(201)
   })
 
-  itInTurn('counts a fork, and refuses one over the limit', async () => {
+  it('counts a fork, and refuses one over the limit', async () => {
     const { key } = await limited({ storage_bytes: 4_000_000 })
     const { id } = await newSession({}, key)
     const body = new Uint8Array(1_500_000)
@@ -481,7 +478,7 @@ describe('one request', () => {
     ])
   })
 
-  itInTurn('to the Chat Completions API can set the same', async () => {
+  it('to the Chat Completions API can set the same', async () => {
     const scripted = model([])
     const [provider, name] = ['openai', scripted.id.slice('openai/'.length)]
     const { status } = await call('POST', '/v1/chat/completions', {
@@ -491,7 +488,7 @@ describe('one request', () => {
     expect([status, received?.['max_tokens'] ?? received?.['max_completion_tokens']]).toEqual([200, 9])
   })
 
-  itInTurn('to the Responses API can set the same; its own fields win', async () => {
+  it('to the Responses API can set the same; its own fields win', async () => {
     const scripted = model([])
     const wishes = { provider: 'openai', model: scripted.id.slice('openai/'.length), input: 'x' }
     const options = { temperature: 0.7, max_tokens: 444 }
@@ -513,7 +510,7 @@ describe('one request', () => {
     expect((await ask({ model_options: { warmth: 1 } })).body.error.param).toBe('model_options.warmth')
   })
 
-  itInTurn.each([
+  it.each([
     [{ model_options: { warmth: 1 } }, 400, 'model_options.warmth'],
     [{ model_options: { temperature: 9 } }, 400, 'model_options.temperature'],
     [{ provider: 'nobody', model: 'x' }, 404, 'provider'],
@@ -524,7 +521,7 @@ describe('one request', () => {
   })
 })
 
-itInTurn('a run stopped before its first delta is counted as an estimate', async () => {
+it('a run stopped before its first delta is counted as an estimate', async () => {
   const { key } = await newTenant()
   const gate = new Gate()
   const { id } = await newSession({ model: model([[gate]]).id }, key)

@@ -90,7 +90,7 @@ describe.skipIf(chromium === undefined)('a page (needs Chromium)', () => {
     await expect(session.act(press('Nonsense'))).rejects.toThrow('no key')
   })
 
-  itInTurn('is read as scripts have made it', async () => {
+  it('is read as scripts have made it', async () => {
     const seen = await go('/')
     await session.act(click(refOf(seen, 'Count')))
     expect(await session.act({ kind: 'html' })).toMatchObject({
@@ -108,7 +108,7 @@ describe.skipIf(chromium === undefined)('a page (needs Chromium)', () => {
     expect(session.stored.at(-1)).toContain('Paragraph 1499')
   })
 
-  itInTurn('has a console whose earlier messages are shown, and which can be emptied', async () => {
+  it('has a console whose earlier messages are shown, and which can be emptied', async () => {
     await go('/console')
     const { messages } = await session.act(readConsole(true))
     expect(messages).toMatchObject([
@@ -157,7 +157,7 @@ describe.skipIf(chromium === undefined)('a page (needs Chromium)', () => {
     expect(after).toContain(': "deep"')
   })
 
-  itInTurn('lists its images', async () => {
+  it('lists its images', async () => {
     await go('/images')
     expect(await session.act({ kind: 'images' })).toMatchObject({
       count: 2,
@@ -201,7 +201,7 @@ describe.skipIf(chromium === undefined)('a page (needs Chromium)', () => {
     expect(await go('/second')).toContain('Second page')
   })
 
-  itInTurn('warns of logins', async () => {
+  it('warns of logins', async () => {
     expect(await session.act({ kind: 'navigate', url: address('/form') })).toMatchObject({
       auth_wall_warning: 'The page asks for a login.',
     })
@@ -246,7 +246,7 @@ describe.skipIf(chromium === undefined)('a page (needs Chromium)', () => {
     expect(await go('/second')).toContain('Second page')
   })
 
-  itInTurn('is photographed as JPEG', async () => {
+  it('is photographed as JPEG', async () => {
     await go('/')
     const { usePage } = await import('#backends/browser/use-page.ts')
     const { image = '' } = await usePage(
@@ -279,7 +279,7 @@ describe.skipIf(chromium === undefined)('a page (needs Chromium)', () => {
     await expect(other.snapshot()).rejects.toMatchObject({ failure: 'gone' })
   })
 
-  itInTurn('is stopped with the turn', async () => {
+  it('is stopped with the turn', async () => {
     const stop = new AbortController()
     stop.abort()
     const vendor = openEndpoint({ url: browser.url, reachesPrivate: false }, wires)

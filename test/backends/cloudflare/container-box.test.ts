@@ -124,7 +124,7 @@ describe.each(apis)('a healthy container, with the API %s,', (api) => {
     expect(engine.destroyed).toBe(0)
   })
 
-  itInTurn('can be used when our own folder was replaced with a file', async () => {
+  it('can be used when our own folder was replaced with a file', async () => {
     const { backend, engine } = open(api)
     await backend.exec('echo kept > a', T)
     await backend.exec(`rm -rf ${engine.state}; echo x > ${engine.state}`, T).catch(() => undefined)
@@ -147,7 +147,7 @@ describe.each(apis)('a healthy container, with the API %s,', (api) => {
     expect([first, warm]).toEqual([api === 'sdk' ? 4 : 5, 4])
   })
 
-  itInTurn('keeps its last copy while the workspace is missing', async () => {
+  it('keeps its last copy while the workspace is missing', async () => {
     const { backend, engine, box, world } = open(api)
     await backend.exec('echo kept > a', T)
     expect(await box.save()).toBe('saved')
@@ -157,7 +157,7 @@ describe.each(apis)('a healthy container, with the API %s,', (api) => {
     expect(world.stored).toEqual(before)
   })
 
-  itInTurn('is not destroyed when it answers with errors', async () => {
+  it('is not destroyed when it answers with errors', async () => {
     const { backend, engine, world, sandbox } = open(api)
     await backend.exec('echo kept > a', T)
     const spawn = engine.spawn.bind(engine)
@@ -176,7 +176,7 @@ describe.each(apis)('a healthy container, with the API %s,', (api) => {
     expect(engine.destroyed).toBe(0)
   })
 
-  itInTurn('keeps newer files when a command empties /tmp', async () => {
+  it('keeps newer files when a command empties /tmp', async () => {
     const { backend, engine, box } = open(api)
     await backend.exec('echo old > a', T)
     await box.save()
@@ -270,7 +270,7 @@ describe.each(bothApis)('a container that was killed, with the API %s,', (api) =
     },
   )
 
-  itInTurn.runIf(isTried)('by a command each time leaves an unknown outcome after the second one', async () => {
+  it.runIf(isTried)('by a command each time leaves an unknown outcome after the second one', async () => {
     const { backend, engine } = open(api, { hosts: [] })
     await backend.exec('true', T)
     const started = engine.outside('started')
@@ -360,7 +360,7 @@ describe.each(apis)('a container that is paused, with the API %s,', (api) => {
     expect(engine).toMatchObject({ destroyed: 0, starts: 1 })
   })
 
-  itInTurn('under a command goes on with it', async () => {
+  it('under a command goes on with it', async () => {
     const { backend, engine } = open(api)
     await backend.exec('true', T)
     const running = backend.exec('echo x >> runs; sleep 0.3; cat runs', T)
@@ -392,7 +392,7 @@ describe('a container of the SDK that does not start at once', () => {
     expect(engine.destroyed).toBe(0)
   })
 
-  itInTurn('when a command comes is retried, because the command has not run', async () => {
+  it('when a command comes is retried, because the command has not run', async () => {
     const { backend, sandbox, engine } = open('sdk')
     await backend.exec('true', T)
     const exec = sandbox.execWithSessionToken.bind(sandbox)
@@ -405,54 +405,42 @@ describe('a container of the SDK that does not start at once', () => {
     expect(await backend.exec('echo x >> runs; cat runs', T)).toMatchObject({ stdout: 'x\n' })
   })
 
-  itInTurn(
-    'ever is an error, after the object was reset',
-    async () => {
-      const { backend, sandbox, world } = open('sdk', { retryMs: 1 })
-      sandbox.failingStarts = Number.POSITIVE_INFINITY
-      await expect(backend.exec('echo on', T)).rejects.toMatchObject({
-        code: 'unavailable',
-        message: expect.not.stringContaining('unknown'),
-      })
-      expect(world.resets).toBeGreaterThan(0)
-    },
-    30_000,
-  )
+  it('ever is an error, after the object was reset', async () => {
+    const { backend, sandbox, world } = open('sdk', { retryMs: 1 })
+    sandbox.failingStarts = Number.POSITIVE_INFINITY
+    await expect(backend.exec('echo on', T)).rejects.toMatchObject({
+      code: 'unavailable',
+      message: expect.not.stringContaining('unknown'),
+    })
+    expect(world.resets).toBeGreaterThan(0)
+  }, 30_000)
 
-  itInTurn(
-    'answers no request any more when its object ends, as none may begin there',
-    async () => {
-      const { backend, sandbox, engine } = open('sdk', { retryMs: 1 })
-      sandbox.failingStarts = Number.POSITIVE_INFINITY
-      await backend.exec('echo on', T).catch(() => undefined)
-      sandbox.failingStarts = 0
-      await expect(backend.exec('echo x >> runs', T)).rejects.toMatchObject({ code: 'unavailable' })
-      expect(engine.starts).toBe(0)
-    },
-    60_000,
-  )
+  it('answers no request any more when its object ends, as none may begin there', async () => {
+    const { backend, sandbox, engine } = open('sdk', { retryMs: 1 })
+    sandbox.failingStarts = Number.POSITIVE_INFINITY
+    await backend.exec('echo on', T).catch(() => undefined)
+    sandbox.failingStarts = 0
+    await expect(backend.exec('echo x >> runs', T)).rejects.toMatchObject({ code: 'unavailable' })
+    expect(engine.starts).toBe(0)
+  }, 60_000)
 
-  itInTurn('is destroyed when it is silent, and the command runs', async () => {
+  it('is destroyed when it is silent, and the command runs', async () => {
     const { backend, sandbox, engine } = open('sdk', { silenceMs: 300 })
     sandbox.isSilent = true
     expect((await backend.exec('echo on', T)).stdout).toBe('on\n')
     expect(engine.destroyed).toBe(1)
   })
 
-  itInTurn(
-    'and stays silent is an error that says so, in bounded time',
-    async () => {
-      const { backend, sandbox, engine } = open('sdk', { silenceMs: 50 })
-      sandbox.execWithSessionToken = () => new Promise<never>(() => {})
-      const since = performance.now()
-      await expect(backend.exec('echo on', T)).rejects.toMatchObject({
-        code: 'unavailable',
-        message: expect.stringContaining('did not end within 0.05 s'),
-      })
-      expect([engine.destroyed > 0, performance.now() - since < 30_000]).toEqual([true, true])
-    },
-    40_000,
-  )
+  it('and stays silent is an error that says so, in bounded time', async () => {
+    const { backend, sandbox, engine } = open('sdk', { silenceMs: 50 })
+    sandbox.execWithSessionToken = () => new Promise<never>(() => {})
+    const since = performance.now()
+    await expect(backend.exec('echo on', T)).rejects.toMatchObject({
+      code: 'unavailable',
+      message: expect.stringContaining('did not end within 0.05 s'),
+    })
+    expect([engine.destroyed > 0, performance.now() - since < 30_000]).toEqual([true, true])
+  }, 40_000)
 
   itInTurn('whose server has died is saved on another way before it is replaced', async () => {
     const { backend, sandbox, engine, world } = open('sdk')
@@ -486,7 +474,7 @@ describe('a command whose answer is lost', () => {
     expect((await opened.backend.exec('cat runs', T)).stdout).toBe('x\n')
   })
 
-  itInTurn('while it runs is waited for', async () => {
+  it('while it runs is waited for', async () => {
     const opened = open('sdk')
     const { backend, sandbox } = opened
     await backend.exec('true', T)
@@ -519,14 +507,14 @@ describe('output of a container', () => {
     expect(sandbox.cuts).toBeGreaterThan(isLong ? 250 : 5)
   })
 
-  itInTurn('that never arrives in full is an error', async () => {
+  it('that never arrives in full is an error', async () => {
     const { backend, sandbox } = open('sdk')
     await backend.exec('true', T)
     sandbox.execWithSessionToken = async () => ({ stdout: '9' })
     await expect(backend.exec('echo lost', T)).rejects.toMatchObject({ code: 'unavailable' })
   })
 
-  itInTurn('of a file is read again until it has its size', async () => {
+  it('of a file is read again until it has its size', async () => {
     const { backend, sandbox } = open('sdk')
     const bytes = new Uint8Array(5_000).fill(65)
     await backend.files.write('a', bytes)
@@ -549,7 +537,7 @@ describe('a command in a container', () => {
     expect(result.stderr).toContain('was killed before its time limit')
   })
 
-  itInTurn('keeps its output so far when it is stopped', async () => {
+  it('keeps its output so far when it is stopped', async () => {
     const { backend } = open('sdk')
     await backend.exec('true', T)
     const stop = new AbortController()
@@ -559,7 +547,7 @@ describe('a command in a container', () => {
     expect(await running).toMatchObject({ exitCode: null, timedOut: false, stdout: 'first\n' })
   })
 
-  itInTurn('in the background that is killed by the system has its true code', async () => {
+  it('in the background that is killed by the system has its true code', async () => {
     const { backend } = open('sdk')
     await backend.jobs?.start('j', 'kill -KILL $$', { timeoutMs: 60_000 })
     await until(async () => (await backend.jobs?.state('j'))?.at !== 'running')
@@ -688,7 +676,7 @@ describe.each(apis)('saving that fails for long, with the API %s,', (api) => {
     expect((await backend.exec('true', T)).stderr).toBe('')
   })
 
-  itInTurn('says so when there is no copy', async () => {
+  it('says so when there is no copy', async () => {
     const { backend, box, bucket, world } = open(api)
     bucket.isDown = true
     await backend.exec('true', T)

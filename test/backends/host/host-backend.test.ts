@@ -105,7 +105,7 @@ describe('a file that is written on a host', () => {
     )
   })
 
-  itInTurn.skipIf(!isRoot)('keeps an owner who is somebody else (needs root)', async () => {
+  it.skipIf(!isRoot)('keeps an owner who is somebody else (needs root)', async () => {
     const { backend } = open()
     await backend.exec('echo old > a; chown 1234:2345 a', T)
     await backend.files.write('a', bytes('new'))
@@ -144,7 +144,7 @@ describe('a search on a host', () => {
     expect([last.hits, last.truncated]).toEqual([[], true])
   })
 
-  itInTurn('supports numeric escapes', async () => {
+  it('supports numeric escapes', async () => {
     const { backend } = open()
     await backend.files.write('menu', bytes('un café\n😀 Ab\n'))
     for (const [pattern, line] of [
@@ -157,14 +157,14 @@ describe('a search on a host', () => {
     }
   })
 
-  itInTurn('reports an invalid pattern', async () => {
+  it('reports an invalid pattern', async () => {
     const { backend } = open()
     await backend.files.write('a', bytes('text\n'))
     const searching = backend.files.search({ pattern: '[[:nothing:]]', target: 'content', limit: 5, offset: 0 })
     await expect(searching).rejects.toMatchObject({ code: 'invalid', hint: expect.stringContaining('grep -P') })
   })
 
-  itInTurn('transfers only the context lines of a large file', async () => {
+  it('transfers only the context lines of a large file', async () => {
     const { backend } = open((port) => ({
       read: (path) => (path.endsWith('large') ? Promise.reject(new Error('too large')) : port.read(path)),
     }))
@@ -195,7 +195,7 @@ describe('a command on a host', () => {
 
   keepsShellStates((work) => work(open().backend))
 
-  itInTurn('is not blocked by pipes in the place of our files, nor are later ones', async () => {
+  it('is not blocked by pipes in the place of our files, nor are later ones', async () => {
     const { backend, state } = open()
     const pipes =
       'for f in "$S"/{boot,inode,note,restored} "$S"/x-*/{out,err,end,begin}; do rm -f "$f"; mkfifo "$f"; done'
@@ -205,19 +205,19 @@ describe('a command on a host', () => {
     expect((await backend.exec('cat a', T)).stdout).toBe('kept\n')
   })
 
-  itInTurn('may be longer than the limit of arguments', async () => {
+  it('may be longer than the limit of arguments', async () => {
     const text = 'x'.repeat(300_000)
     const result = await open().backend.exec(`echo ${text} | wc -c; wc -c`, { ...T, stdin: text })
     expect(result.stdout).toBe('300001\n300000\n')
   })
 
-  itInTurn('may have more variables than fit into arguments', async () => {
+  it('may have more variables than fit into arguments', async () => {
     const env = Object.fromEntries(['A', 'B', 'C'].map((name) => [name, name.repeat(50_000)]))
     const result = await open().backend.exec('echo ${#A} ${#C}', { ...T, env })
     expect(result).toMatchObject({ exitCode: 0, stdout: '50000 50000\n', env: {} })
   })
 
-  itInTurn('keeps variables up to a limit for later commands, and lists the others', async () => {
+  it('keeps variables up to a limit for later commands, and lists the others', async () => {
     const { backend } = open()
     const big = (name: string) => `export ${name}=$(head -c 50000 /dev/zero | tr '\\0' x)`
     const first = await backend.exec(`${big('ONE')}; export SMALL=1`, T)
@@ -227,7 +227,7 @@ describe('a command on a host', () => {
     expect(second.stderr).toMatch(/^\[Not kept .* TWO\]\n$/)
   })
 
-  itInTurn('that exits with 124 or 137 itself is not a timeout', async () => {
+  it('that exits with 124 or 137 itself is not a timeout', async () => {
     const { backend } = open()
     expect(await backend.exec('exit 124', T)).toMatchObject({ exitCode: 124, timedOut: false })
     expect(await backend.exec('exit 137', T)).toMatchObject({ exitCode: 137, timedOut: false })
@@ -245,7 +245,7 @@ describe('a command on a host', () => {
     expect(await backend.files.stat('beats')).toMatchObject({ size: last?.size })
   })
 
-  itInTurn('has an unknown outcome when the host reports no exit code', async () => {
+  it('has an unknown outcome when the host reports no exit code', async () => {
     const lost = open((port) => ({
       run: async (script, ms) => (script.includes(scopeVariable) ? { code: null, output: '' } : port.run(script, ms)),
     }))
@@ -283,7 +283,7 @@ describe('a replaced host', () => {
     expect(shown).toMatchObject({ stdout: 'back\n', stderr: expect.stringContaining('last saved') })
   })
 
-  itInTurn.each([
+  it.each([
     ['older', 'damaged'],
     ['live', 'left as it is'],
   ] as const)('whose workspace is %s says so', async (outcome, words) => {
@@ -293,7 +293,7 @@ describe('a replaced host', () => {
     expect((await backend.exec('true', T)).stderr).toContain(words)
   })
 
-  itInTurn('is not assumed when only our own folder was removed: the files stay', async () => {
+  it('is not assumed when only our own folder was removed: the files stay', async () => {
     const { backend, state, port } = open()
     await backend.files.write('a', bytes('a'))
     await port.run(`rm -rf ${state}`, 1_000)
@@ -301,7 +301,7 @@ describe('a replaced host', () => {
     expect(shown).toMatchObject({ stdout: 'a', stderr: expect.stringContaining('left as it is') })
   })
 
-  itInTurn('reports its jobs as lost', async () => {
+  it('reports its jobs as lost', async () => {
     const { backend, jobs, replace } = open()
     await jobs.start('j', 'true', T)
     await replace()
@@ -332,7 +332,7 @@ describe('a workspace that was moved', () => {
     expect((await backend.exec(`cat a ${temporary}/keep*/a`, T)).stdout).toBe('one\none\n')
   })
 
-  itInTurn('is not one whose link was set to another folder', async () => {
+  it('is not one whose link was set to another folder', async () => {
     const { backend, root, temporary } = open()
     const [from, to] = [`${temporary}/from`, `${temporary}/to`]
     await backend.exec(`mkdir ${from} ${to}; echo one > ${from}/a; rm -rf ${root}; ln -s ${from} ${root}`, T)
@@ -375,7 +375,7 @@ describe('a workspace in whose place a job puts another folder', () => {
     expect((await jobs.output('j', 0, 1_000)).text).toBe('')
   })
 
-  itInTurn('is told in the output of the job and by the next command when the job has ended', async () => {
+  it('is told in the output of the job and by the next command when the job has ended', async () => {
     const { backend, jobs, root, end, told } = await job((...paths) => `echo begins; ${replace(...paths)}; WAIT`)
     await end()
     expect((await jobs.output('j', 0, 1_000)).text).toMatch(/^begins\n\[The workspace .+ needed\.\]\n$/)
@@ -411,7 +411,7 @@ describe('a workspace in whose place a job puts another folder', () => {
     expect((await running.jobs.output('j', 0, 1_000)).text).toBe('')
   })
 
-  itInTurn('is moved back at the end of a job that puts nothing in its place', async () => {
+  it('is moved back at the end of a job that puts nothing in its place', async () => {
     const { backend, jobs, old, end } = await job((from, to) => `mv ${from} ${to}; WAIT`)
     await end()
     const told = expect.stringContaining(`moved to ${old}. Only`)
@@ -419,7 +419,7 @@ describe('a workspace in whose place a job puts another folder', () => {
     expect((await jobs.output('j', 0, 1_000)).text).toEqual(told)
   })
 
-  itInTurn('is not told after a start of the host, which may number folders anew', async () => {
+  it('is not told after a start of the host, which may number folders anew', async () => {
     const { backend, state, port } = open()
     await backend.exec('true', T)
     await port.run(`printf '1:2 earlier -\\n' > ${state}/inode`, 1_000)
@@ -437,13 +437,13 @@ itInTurn('a process in a workspace that was removed does not look like one that 
   await jobs.kill('stays')
 })
 
-itInTurn('a temporary folder that a command has removed is there for the next one', async () => {
+it('a temporary folder that a command has removed is there for the next one', async () => {
   const { backend, temporary } = open()
   await backend.exec(`rm -rf ${temporary}`, T)
   expect((await backend.exec(`stat -c %a ${temporary}`, T)).stdout).toBe('1777\n')
 })
 
-itInTurn('our own folder lies beside the workspace, out of reach of what empties it or /tmp', () => {
+it('our own folder lies beside the workspace, out of reach of what empties it or /tmp', () => {
   expect(['/workspace', '/home/user/workspace'].map(stateBeside)).toEqual(['/.talaria', '/home/user/.talaria'])
 })
 
@@ -480,7 +480,7 @@ describe('files that are copied to a host', () => {
     return backend.files.read('c')
   }
 
-  itInTurn.each([
+  it.each([
     ['no room', `'tar: c: Wrote only 4 of 9 bytes' 'tar: c: Cannot write: No space left on device'`],
     ['no room, beside a time that cannot be set', `'tar: d: Cannot utime: No' 'tar: c: Cannot write: No space left'`],
     ['a reason that is not named', ''],
@@ -488,14 +488,14 @@ describe('files that are copied to a host', () => {
     await expect(of(words)).rejects.toMatchObject({ code: 'unavailable' })
   })
 
-  itInTurn.each([
+  it.each([
     ['time', `'tar: tmp: Cannot utime: Operation not permitted'`],
     ['mode', `'tar: tmp: Cannot change mode to rwx: Operation not permitted'`],
   ])('are there where a %s cannot be set', async (_, words) => {
     expect(await of(words)).toEqual(bytes('new'))
   })
 
-  itInTurn('leave nothing behind when the copy fails', async () => {
+  it('leave nothing behind when the copy fails', async () => {
     const { backend, state } = open((port) => ({
       write: async (path, content) => {
         await port.write(path, content)
@@ -519,7 +519,7 @@ describe('the tree of a host', () => {
     ])
   })
 
-  itInTurn('has folders that tools regenerate without their contents', async () => {
+  it('has folders that tools regenerate without their contents', async () => {
     const { backend, root } = open()
     await backend.exec('mkdir -p p/node_modules/a; touch p/node_modules/a/b p/node_modules/c p/d', T)
     expect((await backend.tree()).map(({ path }) => path)).toEqual(
@@ -540,7 +540,7 @@ describe('the tree of a host', () => {
     expect(files.every(({ path }) => path.length === root.length + deep.length + 202)).toBe(true)
   })
 
-  itInTurn('that arrives in part, because it has no space on the host, is an error', async () => {
+  it('that arrives in part, because it has no space on the host, is an error', async () => {
     const { backend } = open((port) => ({
       run: async (script, ms) => {
         const ran = await port.run(script, ms)
@@ -561,7 +561,7 @@ describe('the tree of a host', () => {
   })
 })
 
-itInTurn('a workspace that a command has locked stays within reach', async () => {
+it('a workspace that a command has locked stays within reach', async () => {
   const { backend, root } = open(() => ({}), { isUser: true })
   await backend.exec(`echo one > a; chmod 0 ${root}`, T)
   expect((await backend.exec('cat a; touch b; ls', T)).stdout).toBe('one\na\nb\n')
@@ -576,14 +576,14 @@ describe('clearing a host', () => {
     expect((await backend.exec('pwd', T)).stderr).toBe('')
   })
 
-  itInTurn('removes folders that a command has locked, of a user who may not look into them', async () => {
+  it('removes folders that a command has locked, of a user who may not look into them', async () => {
     const { backend } = open(() => ({}), { isUser: true })
     await backend.exec('mkdir -p d/e f; touch d/e/x f/y; chmod 500 d/e; chmod 0 d; chmod 500 f', T)
     await backend.clear()
     expect(await backend.tree()).toEqual([])
   })
 
-  itInTurn('fails when files are left', async () => {
+  it('fails when files are left', async () => {
     const { backend } = open((port) => ({
       run: (script, ms) => port.run(`find() { [[ "$*" == *-exec* ]] && return 1; command find "$@"; }\n${script}`, ms),
     }))
@@ -603,7 +603,7 @@ describe('jobs on a host', () => {
     expect(await first.backend.files.read('runs')).toEqual(bytes('\n'))
   })
 
-  itInTurn('return whole characters', async () => {
+  it('return whole characters', async () => {
     const { jobs } = open()
     await jobs.start('u', 'printf üä', T)
     await ended(jobs, 'u')
@@ -624,7 +624,7 @@ describe('jobs on a host', () => {
     expect(await left()).toBe('')
   })
 
-  itInTurn('that do not read their input are an error', async () => {
+  it('that do not read their input are an error', async () => {
     const { jobs } = open()
     await jobs.start('deaf', 'sleep 60', { timeoutMs: 60_000 })
     await jobs.write!('deaf', 'a pipe takes this', false)
@@ -633,7 +633,7 @@ describe('jobs on a host', () => {
     await expect(jobs.write!('deaf', 'x', false)).rejects.toMatchObject({ code: 'invalid' })
   })
 
-  itInTurn('leave no process that holds their input', async () => {
+  it('leave no process that holds their input', async () => {
     const { backend, jobs } = open()
     const seconds = 86_000 + Math.floor(Math.random() * 400)
     await jobs.start('short', 'exit 0', { timeoutMs: seconds * 1_000 })
@@ -641,7 +641,7 @@ describe('jobs on a host', () => {
     expect((await backend.exec(`pgrep -f '[s]leep ${seconds}'`, T)).stdout).toBe('')
   })
 
-  itInTurn.skipIf(!hasBubblewrap)('that the system killed for lack of memory say so (needs bubblewrap)', async () => {
+  it.skipIf(!hasBubblewrap)('that the system killed for lack of memory say so (needs bubblewrap)', async () => {
     const { jobs } = open(undefined, { hasMemoryGroup: true })
     await jobs.start('itself', 'kill -KILL $$', { timeoutMs: 60_000 })
     expect(await ended(jobs, 'itself')).not.toHaveProperty('reason')
@@ -649,7 +649,7 @@ describe('jobs on a host', () => {
     expect(await ended(jobs, 'memory')).toMatchObject({ at: 'exited', exitCode: 137, reason: 'memory' })
   })
 
-  itInTurn('end at their timeout', async () => {
+  it('end at their timeout', async () => {
     const { jobs } = open()
     await jobs.start('long', 'sleep 60', { timeoutMs: 300 })
     expect(await ended(jobs, 'long')).toMatchObject({ at: 'exited', exitCode: 124 })

@@ -53,7 +53,7 @@ describe('the object state of a program', () => {
     expect(await running('state.n', { state: '{"n":4}' })).toEqual({ status: 'success', output: '4\n' })
   })
 
-  itInTurn.each([
+  it.each([
     ['too large', 'state.a = "x".repeat(40_000)', /at most 32768 characters/],
     ['no object', 'state = 7', /must be an object/],
     ['circular', 'state.a = state', /circular/i],
@@ -170,7 +170,7 @@ describe('tools', () => {
     )
   })
 
-  itInTurn('run concurrently', async () => {
+  it('run concurrently', async () => {
     const begun: (() => void)[] = []
     // None is answered before the fourth has begun.
     const call = () =>
@@ -182,7 +182,7 @@ describe('tools', () => {
     expect(await running(source, { call })).toEqual({ status: 'success', output: '4\n' })
   })
 
-  itInTurn('throw an error with the result', async () => {
+  it('throw an error with the result', async () => {
     const call = async () => ({ error: 'File not found', result: { similar: ['b'] } })
     const source = `try { await read_file('a') } catch (error) { console.log(error.message, error.result.similar[0]) }`
     expect((await running(source, { call })).output).toBe('read_file: File not found b\n')
@@ -192,7 +192,7 @@ describe('tools', () => {
     })
   })
 
-  itInTurn('are awaited when the program did not', async () => {
+  it('are awaited when the program did not', async () => {
     const asked: unknown[] = []
     const call: Program['call'] = async (_, input) => {
       await scheduler.wait(5)
@@ -229,7 +229,7 @@ describe('isolation', () => {
     )
   })
 
-  itInTurn('keeps no state between runs', async () => {
+  it('keeps no state between runs', async () => {
     await running('globalThis.left = 1; Array.prototype.left = 1; tools.left')
     expect((await running('[typeof left, [].left === undefined]')).output).toBe('["undefined",true]\n')
   })
@@ -290,7 +290,7 @@ describe('an endless command or loop', () => {
     },
   )
 
-  itInTurn.each([
+  it.each([
     '/(a+)+$/.test("a".repeat(50) + "!")',
     'new RegExp("(a|a)*$").test("a".repeat(50) + "!")',
     '"a".match("(.*a+)*b")',
@@ -310,7 +310,7 @@ describe('an endless command or loop', () => {
     expect((await running(source)).status).toBe('success')
   })
 
-  itInTurn('does not include a program that awaits long calls', async () => {
+  it('does not include a program that awaits long calls', async () => {
     const call = async (): Promise<ProgramAnswer> => {
       const end = performance.now() + 40
       while (performance.now() < end);
@@ -320,7 +320,7 @@ describe('an endless command or loop', () => {
     expect(await running(source, { call })).toEqual({ status: 'success', output: 'done\n' })
   })
 
-  itInTurn('does not include long work that pauses', async () => {
+  it('does not include long work that pauses', async () => {
     const source = 'let s = 0\nfor (let i = 0; i < 3e6; i++) s += i\ns'
     expect(await running(source)).toEqual({ status: 'success', output: '4499998500000\n' })
   })
@@ -357,7 +357,7 @@ describe('time', () => {
     expect(end).toEqual({ status: 'timeout', output: 'begun\n', error: 'Stopped after 0.2 s.' })
   })
 
-  itInTurn('makes no call after the timeout', async () => {
+  it('makes no call after the timeout', async () => {
     let made = 0
     const call = async () => (made++, { ok: {} })
     const source = 'for (;;) { await read_file("a"); await new Promise((go) => setTimeout(go, 5)) }'
@@ -368,7 +368,7 @@ describe('time', () => {
     expect(made).toBe(before)
   })
 
-  itInTurn('a stop ends a program and its calls', async () => {
+  it('a stop ends a program and its calls', async () => {
     const stop = new AbortController()
     let made = 0
     const call = async () => {
@@ -384,7 +384,7 @@ describe('time', () => {
     expect(made).toBe(before)
   })
 
-  itInTurn('waits when two programs run already', async () => {
+  it('waits when two programs run already', async () => {
     const gates: (() => void)[] = []
     const call = () => new Promise<ProgramAnswer>((go) => gates.push(() => go({ ok: {} })))
     const three = [1, 2, 3].map(() => running('await read_file("a")', { call }))

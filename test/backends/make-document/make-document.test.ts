@@ -50,7 +50,7 @@ describe('a document', () => {
       expect(text).toContain(part)
   })
 
-  itInTurn('in Excel has rows, and text that looks like a formula is text', async () => {
+  it('in Excel has rows, and text that looks like a formula is text', async () => {
     const bytes = await write('xlsx', '[["Name","Sum"],["=HYPERLINK(\\"http://x\\")",3],["+1","@x"]]')
     const read = await openDocuments({ loader, owner: 'test' }).office(bytes, 'xlsx', signal)
     const text = 'text' in read ? read.text : read.refused
@@ -67,7 +67,7 @@ describe('a document', () => {
     expect('pages' in read && read.total).toBeGreaterThan(2)
   })
 
-  itInTurn('in PowerPoint has a slide for each heading', async () => {
+  it('in PowerPoint has a slide for each heading', async () => {
     const bytes = await write('pptx', '# One\n\n- a & b\n\n## Two\n\nText.\n\n---\n\n# Three\n\n| A |\n|---|\n| =1 |')
     expect(await Promise.all([1, 2, 3].map((n) => entryOf(bytes, `ppt/slides/slide${n}.xml`)))).toEqual([
       expect.stringMatching(/One.*a &amp; b/s),
@@ -80,7 +80,7 @@ describe('a document', () => {
   const odd =
     '# One\u001b[0m\n\nA\bB\u0000C\ufffe\ud800 D\u2028E\u3000F.\n\n| Head\u0001 |\n|---|\n| a\u000bb |\n\n```\n\tif\u00a0x\u3000y\n```\n'
 
-  itInTurn.each([
+  it.each([
     ['docx', 'word/document.xml'],
     ['pptx', 'ppt/slides/slide1.xml'],
     ['xlsx', 'xl/worksheets/sheet1.xml'],
@@ -90,13 +90,13 @@ describe('a document', () => {
     expect(xml).not.toMatch(/[^\P{Cc}\t\n\r]|[\ufffe\uffff]|&#(?:x0?[0-8bcef]|[0-8]|1[124-9]);/iu)
   })
 
-  itInTurn('in PDF is made of a text with control characters, tabs and spaces of all kinds', async () => {
+  it('in PDF is made of a text with control characters, tabs and spaces of all kinds', async () => {
     const read = await openDocuments({ loader, owner: 'test' }).pdf(await write('pdf', odd), signal)
     const text = 'pages' in read ? read.pages.join('\n') : read.refused
     for (const part of ['One[0m', 'ABC', 'Head', 'ab', 'if x y']) expect(text).toContain(part)
   })
 
-  itInTurn('in Excel has names of sheets that differ, and cells that Excel reads', async () => {
+  it('in Excel has names of sheets that differ, and cells that Excel reads', async () => {
     const long = 'x'.repeat(40_000)
     const name = 'n'.repeat(31)
     const sheets = {
@@ -118,12 +118,12 @@ describe('a document', () => {
     expect(strings).not.toContain('x'.repeat(32_768))
   })
 
-  itInTurn('as SVG is the diagram', async () => {
+  it('as SVG is the diagram', async () => {
     const svg = new TextDecoder().decode(await write('svg', '```mermaid\nflowchart LR\n  A[Start] --> B[End]\n```'))
     expect(svg).toMatch(/^<svg[\s>].*Start.*End.*<\/svg>\s*$/s)
   })
 
-  itInTurn('in PDF has Greek, Cyrillic and Polish letters, and tells which letters no font has', async () => {
+  it('in PDF has Greek, Cyrillic and Polish letters, and tells which letters no font has', async () => {
     const made = await openDocumentWriter(loader, 'test')(
       'pdf',
       '# Zażółć gęślą\n\nΚαλημέρα, **Привет** and 漢字.',
@@ -136,7 +136,7 @@ describe('a document', () => {
     expect(made.warnings).toEqual([expect.stringContaining('漢 字')])
   })
 
-  itInTurn.each([
+  it.each([
     ['<svg xmlns="http://www.w3.org/2000/svg" width="40" height="20"><text y="15">Ω</text></svg>', 80, 40],
     ['<svg xmlns="http://www.w3.org/2000/svg" width="30000" height="30000"/>', 4_096, 4_096],
   ])('as PNG has the size of its SVG, within bounds', async (svg, width, height) => {
@@ -155,7 +155,7 @@ describe('a document', () => {
     expect([first.warnings, third.warnings]).toEqual([undefined, [expect.stringContaining('漢')]])
   })
 
-  itInTurn.each([
+  it.each([
     ['pdf', '漢字漢字', 'these characters: 漢 字'],
     ['png', 'no diagram at all', 'cannot be drawn'],
     ['png', '<svg xmlns="http://www.w3.org/2000/svg" width="10"', 'cannot be drawn'],

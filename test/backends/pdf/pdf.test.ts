@@ -55,16 +55,16 @@ describe.each(firstRows(1, ways))('in %s', (_, options) => {
     expect(await pdf(file, signal)).toEqual(whole('Annual report\nof (all) things', 'Page two'))
   })
 
-  itInTurn('pages without text are empty', async () => {
+  it('pages without text are empty', async () => {
     expect(await pdf(await pdfWith(['0 0 10 10 re f', lines('x')]), signal)).toEqual(whole('', 'x'))
   })
 
-  itInTurn('a missing page is listed, and the others are read', async () => {
+  it('a missing page is listed, and the others are read', async () => {
     const file = await pdfWith([lines('one'), lines('two')], { kids: '4 0 R 6 0 R 99 0 R', count: 3 })
     expect(await pdf(file, signal)).toEqual({ pages: ['one', 'two', ''], total: 3, unread: [3] })
   })
 
-  itInTurn('a file with a damaged object table is read', async () => {
+  it('a file with a damaged object table is read', async () => {
     const file = await pdfWith([lines('saved')])
     expect(await pdf(file.slice(0, -'000\n%%EOF'.length), signal)).toEqual(whole('saved'))
   })
@@ -99,18 +99,18 @@ describe.each(firstRows(1, ways))('in %s', (_, options) => {
     expect(await pdf(file, signal)).toEqual({ pages: ['first'], total: 3, unread: [], stopped: 'work' })
   })
 
-  itInTurn('concurrent files are read one after the other', async () => {
+  it('concurrent files are read one after the other', async () => {
     const files = await Promise.all(['a', 'b', 'c'].map((text) => pdfWith([lines(text)])))
     const answers = await Promise.all(files.map((file) => pdf(file, signal)))
     expect(answers).toEqual([whole('a'), whole('b'), whole('c')])
   })
 
-  itInTurn('time is limited', async () => {
+  it('time is limited', async () => {
     const hurried = openDocuments({ ...options, timeoutMs: 300 })
     expect(await hurried.pdf(await pdfWith(['q Q '.repeat(8e6)]), signal)).toEqual({ refused: 'stopped' })
   })
 
-  itInTurn('a stop ends reading at once', async () => {
+  it('a stop ends reading at once', async () => {
     expect(await pdf(await pdfWith([lines('a')]), AbortSignal.abort())).toEqual({ refused: 'stopped' })
   })
 })
@@ -122,7 +122,7 @@ describe('without an isolate', () => {
   })
 })
 
-itInTurn('the documents of a session share one isolate of each kind', async () => {
+it('the documents of a session share one isolate of each kind', async () => {
   const ids = new Set<string>()
   const { pdf, office } = openDocuments({ loader: countLoader(bindings.LOADER!, ids), owner: 'a session' })
   for (let n = 0; n < 3; n++) expect(await pdf(await pdfWith([lines(`Page ${n}`)]), signal)).toEqual(whole(`Page ${n}`))

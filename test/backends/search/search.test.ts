@@ -3,7 +3,6 @@
 import { describe, expect, it } from 'vitest'
 import type { FileSearchResult } from '#agent/core/backend.ts'
 import { createMatchLines } from '#backends/search/inside/match-lines.ts'
-import { itInTurn } from '#test/support/long.ts'
 import { bindings, inWorkspace } from '../support/workspace.ts'
 
 const bytes = (text: string) => new TextEncoder().encode(text)
@@ -62,7 +61,7 @@ describe.each([
     expect(result).toEqual({ error: expect.stringMatching(reason) })
   })
 
-  itInTurn('finds lines with the syntax that models write', async () => {
+  it('finds lines with the syntax that models write', async () => {
     await inWorkspace({ loader }, async ({ backend }) => {
       const text = 'const a = 1\r\nfunction  Über(x) {\n  // TODO: é "q" /p/\n}\n'
       await backend.files.write('src/a.ts', bytes(text))
@@ -76,7 +75,7 @@ describe.each([
     })
   })
 
-  itInTurn('reads a file that is larger than one message, and numbers its lines', { timeout: 90_000 }, async () => {
+  it('reads a file that is larger than one message, and numbers its lines', { timeout: 90_000 }, async () => {
     await inWorkspace({ loader }, async ({ backend }) => {
       const text = Array.from({ length: 400_000 }, (_each, i) => `line ${i + 1}`).join('\n')
       await backend.files.write('long.txt', bytes(text))
@@ -105,7 +104,7 @@ describe.each([
   })
 })
 
-itInTurn('the matcher yields in proportion to the size of the pattern, and ends at its time limit', async () => {
+it('the matcher yields in proportion to the size of the pattern, and ends at its time limit', async () => {
   let pauses = 0
   const match = createMatchLines({ now: () => pauses, yieldThread: async () => void pauses++ })
   const texts = [`${'a'.repeat(1_000)}\n`.repeat(1_000)]

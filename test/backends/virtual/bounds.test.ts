@@ -64,7 +64,7 @@ describe('an endless command or loop', () => {
     },
   )
 
-  itInTurn('yes prints enough for its reader', async () => {
+  it('yes prints enough for its reader', async () => {
     expect((await attack('yes | head -2')).result).toMatchObject({ exitCode: 0, stdout: 'y\ny\n' })
   })
 })
@@ -111,7 +111,7 @@ describe('long input', () => {
     expect(result.stderr).toMatch(reason)
   })
 
-  itInTurn('of two unlike files is compared coarsely in limited time', { timeout: 60_000 }, async () => {
+  it('of two unlike files is compared coarsely in limited time', { timeout: 60_000 }, async () => {
     const { result } = await attack('seq 1 2 60000 > a; seq 2 2 60000 > b; diff a b | wc -l')
     expect(result).toMatchObject({ exitCode: 0, stdout: '60002\n' })
   })
@@ -157,7 +157,7 @@ describe('a timeout', () => {
     })
   })
 
-  itInTurn('also ends an exit handler', async () => {
+  it('also ends an exit handler', async () => {
     const { result } = await attack("trap 'sleep 1000; echo late' EXIT; echo early", 500)
     expect(result).toMatchObject({ timedOut: true })
     expect(result.stdout).not.toContain('late')
@@ -175,7 +175,7 @@ describe('bytes', () => {
     })
   })
 
-  itInTurn('of another encoding are decoded leniently, and pass through pipes unchanged', async () => {
+  it('of another encoding are decoded leniently, and pass through pipes unchanged', async () => {
     const { result } = await attack(`echo 636166e90a | xxd -r -p > f; cat f; cat f | wc -c; cat f | xxd -p`)
     expect(result.stdout.split('\n').slice(1)).toEqual(['5', '636166e90a', ''])
   })
@@ -205,13 +205,12 @@ describe('many and large files', () => {
     }),
   )
 
-  itInTurn('a file of 100 MB is rejected with a hint', () =>
+  it('a file of 100 MB is rejected with a hint', () =>
     inWorkspace({}, async ({ backend }) => {
       const large = backend.files.write('large', new Uint8Array(100_000_000))
       await expect(large).rejects.toMatchObject({ code: 'unsupported', hint: expect.stringContaining('30 MiB') })
       expect(backend.usedBytes()).toBe(0)
-    }),
-  )
+    }))
 
   itInTurn('a file of 20 MB is stored, but is too large for a command that reads it whole', { timeout: 60_000 }, () =>
     inWorkspace({ loader: bindings.LOADER }, async ({ backend }) => {
@@ -222,12 +221,11 @@ describe('many and large files', () => {
     }),
   )
 
-  itInTurn('the quota of the workspace applies to tools and commands', () =>
+  it('the quota of the workspace applies to tools and commands', () =>
     inWorkspace({ quotaBytes: () => 10_000 }, async ({ backend }) => {
       await expect(backend.files.write('x', new Uint8Array(10_001))).rejects.toMatchObject({ code: 'quota' })
       const { stderr } = await backend.exec('while :; do yes >> log || break; done', { timeoutMs: 20_000 })
       expect(stderr).toContain('no space left')
       expect(backend.usedBytes()).toBeLessThanOrEqual(10_000)
-    }),
-  )
+    }))
 })

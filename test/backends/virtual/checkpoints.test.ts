@@ -54,16 +54,15 @@ describe('a turn', () => {
       expect(backend.checkpoints.list()).toEqual([])
     }))
 
-  itInTurn('stores one row, and one for each changed file', () =>
+  it('stores one row, and one for each changed file', () =>
     inWorkspace({}, async ({ backend, sql }) => {
       await run(backend, 'for i in $(seq 50); do echo $i > f$i; done')
       backend.checkpoints.begin('run1')
       await run(backend, 'for i in $(seq 20); do echo more >> f1; echo other > f2; done')
       expect([count(sql, 'checkpoint'), count(sql, 'kept')]).toEqual([1, 2])
-    }),
-  )
+    }))
 
-  itInTurn('can be reverted: new, changed, removed, moved and linked files, modes, folders', () =>
+  it('can be reverted: new, changed, removed, moved and linked files, modes, folders', () =>
     inWorkspace({}, async ({ backend }) => {
       await run(
         backend,
@@ -79,10 +78,9 @@ describe('a turn', () => {
       expect(await back(backend)).toMatchObject({ kept: [], left: [] })
       expect(await state(backend)).toEqual(before)
       expect(backend.checkpoints.list()).toEqual([])
-    }),
-  )
+    }))
 
-  itInTurn('continues in the same checkpoint after an eviction', () =>
+  it('continues in the same checkpoint after an eviction', () =>
     inWorkspace({}, async ({ backend, open, sql }) => {
       backend.checkpoints.begin('run1')
       await backend.files.write('a', bytes('one'))
@@ -93,8 +91,7 @@ describe('a turn', () => {
       expect([count(sql, 'checkpoint'), count(sql, 'kept')]).toEqual([1, 2])
       await back(again)
       expect(await again.files.list('/workspace')).toEqual([])
-    }),
-  )
+    }))
 })
 
 describe('several turns', () => {
@@ -114,7 +111,7 @@ describe('several turns', () => {
       ])
     }))
 
-  itInTurn.each([1, 2, 3])('can be reverted to the %ith last', (n) =>
+  it.each([1, 2, 3])('can be reverted to the %ith last', (n) =>
     inWorkspace({}, async ({ backend }) => {
       await run(backend, 'echo 0 > a')
       await turns(backend, 3)
@@ -128,7 +125,7 @@ describe('several turns', () => {
     }),
   )
 
-  itInTurn('beyond the limits of number and age are deleted, the oldest first', () => {
+  it('beyond the limits of number and age are deleted, the oldest first', () => {
     let time = 1_000_000_000
     return inWorkspace(
       { now: () => time, checkpointLimits: { ...checkpointLimits, checkpoints: 3 } },
@@ -166,7 +163,7 @@ describe('a change by the user', () => {
       )
     }))
 
-  itInTurn('is reverted with `all`, also when its checkpoint is deleted', () =>
+  it('is reverted with `all`, also when its checkpoint is deleted', () =>
     inWorkspace({}, async ({ backend }) => {
       await backend.files.write('f', bytes('0'))
       backend.checkpoints.begin('run1')
@@ -179,15 +176,13 @@ describe('a change by the user', () => {
       await back(backend, 1, { all: true })
       expect(await text(backend, 'f')).toBe('0')
       expect(await text(backend, 'one')).toBe(undefined)
-    }),
-  )
+    }))
 
-  itInTurn('before the first checkpoint is not recorded', () =>
+  it('before the first checkpoint is not recorded', () =>
     inWorkspace({}, async ({ backend, sql }) => {
       await backend.userFiles.write('mine', bytes('0'))
       expect(hasTable(sql)).toBe(false)
-    }),
-  )
+    }))
 })
 
 describe('a single file', () => {
@@ -236,7 +231,7 @@ describe('large contents', () => {
     }),
   )
 
-  itInTurn('are deleted with their checkpoints', () =>
+  it('are deleted with their checkpoints', () =>
     inPrefix(async ({ backend, prefix }) => {
       await backend.files.write('big', large(1))
       for (let i = 1; i <= checkpointLimits.checkpoints + 1; i++) {
@@ -245,10 +240,9 @@ describe('large contents', () => {
         else await backend.files.write('small', bytes(`${i}`))
       }
       expect(await stored(prefix)).toBe(0)
-    }),
-  )
+    }))
 
-  itInTurn('beyond the file limit are listed and not stored', () =>
+  it('beyond the file limit are listed and not stored', () =>
     inWorkspace({ checkpointLimits: { ...checkpointLimits, fileBytes: 1_000 } }, async ({ backend }) => {
       await backend.files.write('big', new Uint8Array(1_001))
       await backend.files.write('small', bytes('0'))
@@ -257,10 +251,9 @@ describe('large contents', () => {
       expect(backend.checkpoints.list()[0]?.left).toEqual(['/workspace/big'])
       expect(await back(backend)).toEqual({ restored: ['/workspace/small'], kept: [], left: ['/workspace/big'] })
       expect([await text(backend, 'big'), await text(backend, 'small')]).toEqual(['1\n', '0'])
-    }),
-  )
+    }))
 
-  itInTurn('beyond the total limit replace older checkpoints before anything is omitted', () =>
+  it('beyond the total limit replace older checkpoints before anything is omitted', () =>
     inWorkspace({ checkpointLimits: { ...checkpointLimits, bytes: 1_500, fileBytes: 1_000 } }, async ({ backend }) => {
       for (const name of ['a', 'b', 'c']) await backend.files.write(name, new Uint8Array(800))
       backend.checkpoints.begin('run1')
@@ -270,8 +263,7 @@ describe('large contents', () => {
       expect(listed(backend)).toEqual([['run2', ['/workspace/b']]])
       await backend.files.remove('c')
       expect(backend.checkpoints.list()[0]).toMatchObject({ left: ['/workspace/c'] })
-    }),
-  )
+    }))
 })
 
 describe('the difference to a checkpoint', () => {

@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { SnapshotEntry } from '#backends/virtual/snapshot.ts'
 import { openSqlFiles } from '#backends/virtual/sql-files.ts'
-import { itInTurn } from '#test/support/long.ts'
 import { bindings, inWorkspace, type Workspace } from '../support/workspace.ts'
 
 const bytes = (text: string) => new TextEncoder().encode(text)
@@ -49,7 +48,7 @@ describe('a file', () => {
       expect(await cost(() => fs.remove('/workspace/a', { recursive: true, force: false }))).toBe(3)
     }))
 
-  itInTurn('is in R2 when it is large, and is deleted there when it is removed', () =>
+  it('is in R2 when it is large, and is deleted there when it is removed', () =>
     inWorkspace({}, async ({ sql }) => {
       const prefix = `t/x/${crypto.randomUUID()}/`
       const fs = files({ sql }, { blobs: bindings.BLOBS, prefix })
@@ -65,17 +64,15 @@ describe('a file', () => {
       await fs.write('/workspace/d/large', large)
       await fs.remove('/workspace/d', { recursive: true, force: false })
       expect(await stored()).toBe(0)
-    }),
-  )
+    }))
 
-  itInTurn('is rejected without R2 when it does not fit into a row', () =>
+  it('is rejected without R2 when it does not fit into a row', () =>
     inWorkspace({ blobs: undefined }, async ({ open }) => {
       const backend = open({ blobs: undefined })
       await expect(backend.files.write('x', new Uint8Array(2_000_000))).rejects.toMatchObject({ code: 'unsupported' })
-    }),
-  )
+    }))
 
-  itInTurn('is rejected beyond the quota, which counts replaced bytes', () =>
+  it('is rejected beyond the quota, which counts replaced bytes', () =>
     inWorkspace({ quotaBytes: () => 1000 }, async ({ backend }) => {
       await backend.files.write('a', new Uint8Array(900))
       await expect(backend.files.write('b', new Uint8Array(200))).rejects.toMatchObject({ code: 'quota' })
@@ -85,18 +82,16 @@ describe('a file', () => {
         stderr: expect.stringContaining('no space left'),
       })
       expect(backend.usedBytes()).toBe(300)
-    }),
-  )
+    }))
 
-  itInTurn('can be appended to', () =>
+  it('can be appended to', () =>
     inWorkspace({}, async ({ sql }) => {
       const fs = files({ sql })
       await fs.append('/workspace/log', bytes('a'))
       await fs.append('/workspace/log', bytes('b'))
       expect(text(await fs.read('/workspace/log'))).toBe('ab')
       expect(fs.stat('/workspace/log')?.size).toBe(2)
-    }),
-  )
+    }))
 })
 
 describe('links', () => {
@@ -129,7 +124,7 @@ describe('a tree', () => {
       expect(fs.list('/workspace').map(({ path }) => path.slice(11))).toEqual(['a b', 'a-b', 'a.b', 'a0', 'aa'])
     }))
 
-  itInTurn.each([
+  it.each([
     ['a directory into itself', '/workspace/d', '/workspace/d/e', 'EINVAL'],
     ['a file over a directory', '/workspace/f', '/workspace/d', 'EISDIR'],
     ['a directory over a file', '/workspace/d', '/workspace/f', 'ENOTDIR'],
@@ -145,7 +140,7 @@ describe('a tree', () => {
     }),
   )
 
-  itInTurn('is restored completely from its snapshot', () =>
+  it('is restored completely from its snapshot', () =>
     inWorkspace({}, async ({ backend }) => {
       await backend.exec('mkdir -p d/empty; echo x > d/f; chmod 755 d/f; ln -s f d/l', { timeoutMs: 5000 })
       await backend.files.write('large', new Uint8Array(600_000).fill(1))
@@ -159,6 +154,5 @@ describe('a tree', () => {
       expect(result.stdout).toBe('.\n./d\n./d/empty\n./d/f\n./d/l\n./large\n755\nx\n')
       expect(await backend.files.stat('d/f')).toMatchObject({ modified })
       expect(await backend.files.read('large')).toEqual(new Uint8Array(600_000).fill(1))
-    }),
-  )
+    }))
 })

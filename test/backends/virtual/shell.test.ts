@@ -56,7 +56,7 @@ describe('utilities', () => {
     expect(await run(command)).toBe(output)
   })
 
-  itInTurn.each([
+  it.each([
     ['10/3', '3'],
     ['scale=3; 10/3', '3.333'],
     ['2^10 + 1', '1025'],
@@ -72,12 +72,12 @@ describe('utilities', () => {
     expect(await run(`echo '${expression}' | bc`)).toBe(`${value}\n`)
   })
 
-  itInTurn('bc reports unsupported syntax', async () => {
+  it('bc reports unsupported syntax', async () => {
     expect(await run('echo "1/0" | bc')).toContain('divide by zero')
     expect(await run('echo "1 +" | bc')).toContain('syntax error')
   })
 
-  itInTurn('tar keeps long names, links and modes, and rejects a truncated archive', async () => {
+  it('tar keeps long names, links and modes, and rejects a truncated archive', async () => {
     const name = 'n'.repeat(130)
     const made = `mkdir -p d/${name}; echo x > d/${name}/f; chmod 755 d/${name}/f; ln -s ${name}/f d/l; chmod 750 d; tar czf a.tgz d`
     const output = await run(`${made}; rm -r d; tar xzf a.tgz; readlink d/l; cat d/l; stat -c %a d/${name}/f d`)
@@ -87,7 +87,7 @@ describe('utilities', () => {
     expect(cut).toContain('exit 2')
   })
 
-  itInTurn('tar packs the named paths, wherever the archive is written', async () => {
+  it('tar packs the named paths, wherever the archive is written', async () => {
     const made = 'mkdir -p /tmp/d/sub workspace/d/sub; echo right > /tmp/d/sub/f; echo wrong > workspace/d/sub/f; '
     const absolute =
       'mkdir -p d/sub; echo right > d/sub/f; tar cf /tmp/y.tar /workspace/d; mkdir o; tar xf /tmp/y.tar -C o'
@@ -100,7 +100,7 @@ describe('utilities', () => {
     ).toBe('workspace/d/\nworkspace/d/sub/\nworkspace/d/sub/f\nd/\nd/sub/\nd/sub/f\ny.tar\n')
   })
 
-  itInTurn('cp of a directory copies links as links, also when they form a loop', async () => {
+  it('cp of a directory copies links as links, also when they form a loop', async () => {
     const made = 'mkdir -p q/d; ln -s . q/self; ln -s nowhere q/none; echo x > q/d/f; ln -s d/f q/l; cp -r q r; '
     expect(await run(`${made} find r | sort; readlink r/self r/none r/l; cat r/l`)).toBe(
       'r\nr/d\nr/d/f\nr/l\nr/none\nr/self\n.\nnowhere\nd/f\nx\n',
@@ -124,7 +124,7 @@ describe('utilities', () => {
     expect(await run(command)).toBe(output),
   )
 
-  itInTurn('a diff can be applied, reverted and rejected', async () => {
+  it('a diff can be applied, reverted and rejected', async () => {
     const prepare = 'seq 9 > a; sed s/5/five/ a > b; diff -u a b > p; '
     expect(await run(`${prepare} patch a p; cmp a b 2>&1 || diff a b; patch -R a p; sed -n 5p a`)).toContain('5\n')
     expect(await run(`${prepare} patch -p0 < p > /dev/null; sed -n 5p b; echo x > a; patch a p`)).toContain('FAILED')
@@ -139,7 +139,7 @@ describe('git', () => {
     )
   })
 
-  itInTurn('writes the dates of a commit with their zone', async () => {
+  it('writes the dates of a commit with their zone', async () => {
     const dates = 'export GIT_AUTHOR_DATE="1767225600 -0330" GIT_COMMITTER_DATE="1767225600 +0530"; '
     const begin = 'git init -q; echo one > f; git add f; git commit -q -m first; '
     expect(await run(`${dates}${begin} git log --format="%aI %cI %cs"; git log --date=iso-strict --format=%ad`)).toBe(
@@ -147,7 +147,7 @@ describe('git', () => {
     )
   })
 
-  itInTurn.each([
+  it.each([
     'git clone https://example.com/x.git',
     'git init -q; git remote add origin https://example.com/x; git fetch',
   ])('says that there is no network: %s', async (command) => {
@@ -162,7 +162,7 @@ describe('the isolate', () => {
     expect(await run('curl https://example.com')).toContain('command not found')
   })
 
-  itInTurn('is loaded once for all commands of a session', async () => {
+  it('is loaded once for all commands of a session', async () => {
     let loads = 0
     const get: WorkerLoader['get'] = (name, code) => {
       const counted = () => {
@@ -177,7 +177,7 @@ describe('the isolate', () => {
     expect(loads).toBe(1)
   })
 
-  itInTurn('writes nothing after the caller has aborted', () =>
+  it('writes nothing after the caller has aborted', () =>
     inWorkspace({ loader }, async ({ backend }) => {
       const giveUp = AbortSignal.timeout(100)
       await backend.exec('for i in $(seq 2000); do echo $i > f$i; sleep 0.01; done', {
@@ -189,8 +189,7 @@ describe('the isolate', () => {
       await backend.exec('for i in $(seq 10); do echo $i > /tmp/f$i; sleep 0.01; done', { timeoutMs: 20_000 })
       expect((await backend.files.list('/workspace')).length).toBe(count)
       expect(count).toBeLessThan(2000)
-    }),
-  )
+    }))
 })
 
 describe('date -d', () => {
@@ -210,7 +209,7 @@ describe('date -d', () => {
     expect(await run(`date -u -d '${text}' +%s`)).toBe(`${midnight + days * day}\n`)
   })
 
-  itInTurn.each([
+  it.each([
     'last fryday',
     'sometime',
     'noonish tomorrow',
@@ -228,7 +227,7 @@ describe('date -d', () => {
     expect(await run(`date --date='${text}'`)).toContain('invalid date')
   })
 
-  itInTurn.each([
+  it.each([
     ['2026-03-01', '2026-03-01'],
     ['2026-03-01 +1 month', '2026-04-01'],
     ['2026-03-01 12:30', '2026-03-01'],
@@ -243,7 +242,7 @@ describe('date -d', () => {
   })
 })
 
-itInTurn.each([
+it.each([
   ['"2015-03-05T23:51:47Z"', 'fromdateiso8601', '1425599507'],
   ['1425599621', 'todateiso8601', '"2015-03-05T23:53:41Z"'],
   ['1425599621', 'dateadd("seconds"; 10) | todate', '"2015-03-05T23:53:51Z"'],
@@ -295,7 +294,7 @@ describe('archives and encodings', () => {
     expect(await runWith({ 'a.zip': await zip(files) }, command)).toBe(output)
   })
 
-  itInTurn('unzip writes nothing outside of its folder, and stops at a bomb, damage and a password', async () => {
+  it('unzip writes nothing outside of its folder, and stops at a bomb, damage and a password', async () => {
     const evil = await runWith({ 'e.zip': await zip({ '../../evil.txt': 'x', 'ok.txt': 'y' }) }, 'unzip -q e.zip; ls')
     expect(evil).toBe('e.zip\nok.txt\nunzip: ../../evil.txt leads out of the directory, and was left out\n')
     const large = await zip({ a: 'a', b: 'b' })

@@ -33,7 +33,7 @@ describe('a query', () => {
     expect(await found('DEPLOYED')).toEqual([0, 1, 2])
   })
 
-  itInTurn('supports phrases, OR, NOT, minus and a star', async () => {
+  it('supports phrases, OR, NOT, minus and a star', async () => {
     const { found } = await createCorpus('red apple pie', 'apple red', 'green pear', 'kubernetes cluster')
     expect(await found('"red apple"')).toEqual([0])
     expect(await found('“red apple”')).toEqual([0])
@@ -46,7 +46,7 @@ describe('a query', () => {
     expect(await found('   ')).toEqual([])
   })
 
-  itInTurn('searches at most four prefixes of three letters or more; others are words', async () => {
+  it('searches at most four prefixes of three letters or more; others are words', async () => {
     const { found } = await createCorpus(
       'ta take talk',
       'ta',
@@ -60,7 +60,7 @@ describe('a query', () => {
     expect(await found('alp* bet* gam* del* eps*')).toEqual([2, 3])
   })
 
-  itInTurn('treats operators of FTS5 as words', async () => {
+  it('treats operators of FTS5 as words', async () => {
     const { found } = await createCorpus('use tenant:"x" NEAR(a b)', 'chat-send')
     expect(await found('tenant:x')).toEqual([0])
     expect(await found('NEAR(a b)')).toEqual([0])
@@ -68,7 +68,7 @@ describe('a query', () => {
     expect(await found('{text}:chat')).toEqual([1])
   })
 
-  itInTurn('finds one or two characters in scripts without spaces', async () => {
+  it('finds one or two characters in scripts without spaces', async () => {
     const { found } = await createCorpus(
       '明日の天気は晴れです',
       '今天天气很好',
@@ -87,7 +87,7 @@ describe('a query', () => {
     expect(await found('気天')).toEqual([])
   })
 
-  itInTurn('finds Latin words next to other scripts, and full-width letters', async () => {
+  it('finds Latin words next to other scripts, and full-width letters', async () => {
     const { found } = await createCorpus('今日はPythonの入門', 'ＦＵＬＬ width', '用Docker部署')
     expect(await found('python')).toEqual([0])
     expect(await found('Python入門')).toEqual([0])
@@ -96,7 +96,7 @@ describe('a query', () => {
     expect(await found('docker 部署')).toEqual([2])
   })
 
-  itInTurn('finds parts of typed words, and ignores accents', async () => {
+  it('finds parts of typed words, and ignores accents', async () => {
     const { found } = await createCorpus('my postgresql server', 'Café crème', 'a 🎉🎉🎉 party')
     expect(await found('gresq')).toEqual([0])
     expect(await found('cafe')).toEqual([1])
@@ -104,7 +104,7 @@ describe('a query', () => {
     expect(await found('gresq server -party')).toEqual([0])
   })
 
-  itInTurn('finds titles and returns the first message', async () => {
+  it('finds titles and returns the first message', async () => {
     const { store } = await createCorpus()
     await store.append(createRecord('t', { title: '東京旅行' }), [createPage(1, ['hello', 'hi'])])
     await store.append(createRecord('u', { title: 'Quarterly budget' }), [])
@@ -129,7 +129,7 @@ describe('a query', () => {
     expect(await store.search('osaka', 5)).toEqual([])
   })
 
-  itInTurn('omits summaries, nudges and pages that are not indexed', async () => {
+  it('omits summaries, nudges and pages that are not indexed', async () => {
     const { found } = await createCorpus(
       createPage(1, [userText('zebra', 'summary'), userText('zebra', 'nudge')]),
       createPage(1, ['zebra'], { indexed: false }),
@@ -139,7 +139,7 @@ describe('a query', () => {
     expect(await found('zebr')).toEqual([])
   })
 
-  itInTurn('searches the first 8 KB of a message and 2 KB of a tool result', async () => {
+  it('searches the first 8 KB of a message and 2 KB of a tool result', async () => {
     const { found } = await createCorpus(
       createPage(1, [`${'x '.repeat(4000)} early ${'x '.repeat(4000)} late`]),
       createPage(1, ['go', toolResult(`${'x '.repeat(900)} early ${'x '.repeat(900)} late`)]),
@@ -213,7 +213,7 @@ describe('a hit', () => {
     ])
   })
 
-  itInTurn('shows about 200 characters around a match inside a long page', async () => {
+  it('shows about 200 characters around a match inside a long page', async () => {
     const text = `${'before '.repeat(500)}the Needle is here ${'after '.repeat(500)}`
     const { store } = await createCorpus(createPage(1, [text, toolResult('y'.repeat(200_000))]))
     const [hit] = await store.search('needle', 5)
@@ -222,7 +222,7 @@ describe('a hit', () => {
     expect(hit!.snippet.length).toBeLessThan(220)
   })
 
-  itInTurn('is sorted by time on request, also in an old session', async () => {
+  it('is sorted by time on request, also in an old session', async () => {
     const store = createD1History(database, newTenant())
     const now = Date.now()
     const long = Array.from({ length: 3 }, (_, i) =>
@@ -238,7 +238,7 @@ describe('a hit', () => {
     expect((await times('oldest', 20))[0]).toBe('long/m1')
   })
 
-  itInTurn('for a single word ranks the exact form first, then later messages', async () => {
+  it('for a single word ranks the exact form first, then later messages', async () => {
     const { store } = await createCorpus(
       createPage(1, ['deployed today'], { at: noonMs + 5000 }),
       createPage(1, ['deploy it'], { at: noonMs }),
@@ -248,7 +248,7 @@ describe('a hit', () => {
     expect(order).toEqual(['s2', 's1', 's0'])
   })
 
-  itInTurn('for a single word is among the latest messages, also in an old session', async () => {
+  it('for a single word is among the latest messages, also in an old session', async () => {
     const store = createD1History(database, newTenant())
     const now = Date.now()
     await store.append(createRecord('long'), [
@@ -263,38 +263,35 @@ describe('a hit', () => {
     expect([all.length, new Set(all).size, all.at(-1)]).toEqual([7, 7, 'long/m1'])
   })
 
-  itInTurn(
-    'takes one query for a word, also when a recent message of an old session comes before newer sessions',
-    async () => {
-      let queries = 0
-      const counting = new Proxy(database, {
-        get: (target, name) => {
-          if (name === 'prepare') queries++
-          const value: unknown = Reflect.get(target, name)
-          return typeof value === 'function' ? value.bind(target) : value
-        },
-      })
-      const store = createD1History(counting, newTenant())
-      const [now, day] = [Date.now(), 86_400_000]
-      const appendOne = (id: string, at: number) =>
-        store.append(createRecord(id, { updatedAt: at }), [createPage(1, ['tea'], { at })])
-      const search = async (limit: number) => {
-        queries = 0
-        const found = (await store.search('tea', limit)).map((hit) => hit.session_id)
-        return [queries, ...found]
-      }
-      await appendOne('long', now - 100 * day)
-      for (let i = 0; i < 3; i++) await appendOne(`n${i}`, now - (60 - i) * day)
-      expect(await search(2)).toEqual([1, 'n2', 'n1'])
-      await store.append(createRecord('long', { updatedAt: now }), [createPage(3, ['tea'], { at: now })])
-      expect(await search(2)).toEqual([1, 'long', 'n2'])
-      expect(await search(20)).toEqual([1, 'long', 'n2', 'n1', 'n0', 'long'])
-      for (let i = 0; i < 2; i++) await appendOne(`today${i}`, now)
-      expect((await search(2)).toSorted()).toEqual([1, 'today0', 'today1'])
-    },
-  )
+  it('takes one query for a word, also when a recent message of an old session comes before newer sessions', async () => {
+    let queries = 0
+    const counting = new Proxy(database, {
+      get: (target, name) => {
+        if (name === 'prepare') queries++
+        const value: unknown = Reflect.get(target, name)
+        return typeof value === 'function' ? value.bind(target) : value
+      },
+    })
+    const store = createD1History(counting, newTenant())
+    const [now, day] = [Date.now(), 86_400_000]
+    const appendOne = (id: string, at: number) =>
+      store.append(createRecord(id, { updatedAt: at }), [createPage(1, ['tea'], { at })])
+    const search = async (limit: number) => {
+      queries = 0
+      const found = (await store.search('tea', limit)).map((hit) => hit.session_id)
+      return [queries, ...found]
+    }
+    await appendOne('long', now - 100 * day)
+    for (let i = 0; i < 3; i++) await appendOne(`n${i}`, now - (60 - i) * day)
+    expect(await search(2)).toEqual([1, 'n2', 'n1'])
+    await store.append(createRecord('long', { updatedAt: now }), [createPage(3, ['tea'], { at: now })])
+    expect(await search(2)).toEqual([1, 'long', 'n2'])
+    expect(await search(20)).toEqual([1, 'long', 'n2', 'n1', 'n0', 'long'])
+    for (let i = 0; i < 2; i++) await appendOne(`today${i}`, now)
+    expect((await search(2)).toSorted()).toEqual([1, 'today0', 'today1'])
+  })
 
-  itInTurn('for several words ranks the message with more of them first', async () => {
+  it('for several words ranks the message with more of them first', async () => {
     const { found, store } = await createCorpus(
       'tea',
       `kettle ${'and so on '.repeat(20)}`,
@@ -305,41 +302,38 @@ describe('a hit', () => {
     expect(await found('kettle AND tea')).toEqual([2])
   })
 
-  itInTurn('inside a longer word appears only when no whole word matches', async () => {
+  it('inside a longer word appears only when no whole word matches', async () => {
     const { found } = await createCorpus('a postgresql server', 'postgres here')
     expect(await found('postgres')).toEqual([1])
     expect(await found('postgres*')).toEqual([0, 1])
     expect(await found('ostgres')).toEqual([0, 1])
   })
 
-  itInTurn(
-    'takes one query for a word, and for several words one for their rows and one for each kind of chosen rows',
-    async () => {
-      let queries = 0
-      const counting = new Proxy(database, {
-        get: (target, name) => {
-          if (name === 'prepare') queries++
-          const value: unknown = Reflect.get(target, name)
-          return typeof value === 'function' ? value.bind(target) : value
-        },
-      })
-      const store = createD1History(counting, newTenant())
-      await store.append(createRecord('s'), [createPage(1, ['tea and biscuits'])])
-      for (const [query, sort, times] of [
-        ['tea', undefined, 1],
-        ['tea', 'newest', 1],
-        ['tea', 'oldest', 1],
-        ['tea biscuits', undefined, 3],
-        ['iscui', undefined, 2],
-      ] as const) {
-        queries = 0
-        expect((await store.search(query, 20, sort)).length, query).toBe(1)
-        expect(queries, `${query} ${sort ?? ''}`).toBe(times)
-      }
-    },
-  )
+  it('takes one query for a word, and for several words one for their rows and one for each kind of chosen rows', async () => {
+    let queries = 0
+    const counting = new Proxy(database, {
+      get: (target, name) => {
+        if (name === 'prepare') queries++
+        const value: unknown = Reflect.get(target, name)
+        return typeof value === 'function' ? value.bind(target) : value
+      },
+    })
+    const store = createD1History(counting, newTenant())
+    await store.append(createRecord('s'), [createPage(1, ['tea and biscuits'])])
+    for (const [query, sort, times] of [
+      ['tea', undefined, 1],
+      ['tea', 'newest', 1],
+      ['tea', 'oldest', 1],
+      ['tea biscuits', undefined, 3],
+      ['iscui', undefined, 2],
+    ] as const) {
+      queries = 0
+      expect((await store.search(query, 20, sort)).length, query).toBe(1)
+      expect(queries, `${query} ${sort ?? ''}`).toBe(times)
+    }
+  })
 
-  itInTurn('for several words is the best of older matches too, not only one of the latest', async () => {
+  it('for several words is the best of older matches too, not only one of the latest', async () => {
     const { store } = await createCorpus(
       'the token of the deploy: deploy token',
       'a quokka',
@@ -351,7 +345,7 @@ describe('a hit', () => {
     expect((await store.search('weather OR missing', 20)).length).toBe(20)
   })
 
-  itInTurn('for several words prefers titles, then messages, then results of tools', async () => {
+  it('for several words prefers titles, then messages, then results of tools', async () => {
     const { store } = await createCorpus(
       createPage(1, ['look', toolResult('deploy token')]),
       'deploy token',
@@ -361,7 +355,7 @@ describe('a hit', () => {
     expect((await store.search('deploy token', 20)).map((hit) => hit.session_id)).toEqual(['s2', 's1', 's0'])
   })
 
-  itInTurn('reads three rows for each result of one word; for several words also the keys of each', async () => {
+  it('reads three rows for each result of one word; for several words also the keys of each', async () => {
     const count = newRowCount()
     const store = createD1History(countD1(database, count), newTenant())
     for (let i = 0; i < 60; i++)

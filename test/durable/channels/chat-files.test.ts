@@ -3,7 +3,6 @@ import { lines, pdfWith } from '#test/backends/support/pdf.ts'
 import { channelSettings } from '#channels/settings.ts'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createConnections } from '#db/channel-connections.ts'
-import { itInTurn } from '#test/support/long.ts'
 import { calls, Gate, model, says, until } from '../../support/scripted-model.ts'
 import {
   bert,
@@ -59,7 +58,7 @@ describe('a message with files', () => {
     expect(new Uint8Array(await file.arrayBuffer())).toEqual(png)
   })
 
-  itInTurn('gives the model the file that a person of a group replies to, and names the others', async () => {
+  it('gives the model the file that a person of a group replies to, and names the others', async () => {
     const chat = await createChat([says('A pixel.')])
     chat.api.files.set('photo-2', png)
     const group = { chat: { id: -80, type: 'supergroup' } }
@@ -76,7 +75,7 @@ describe('a message with files', () => {
     expect(contentOf(chat)).toMatch(/\[File of the message replied to: uploads.*data:image\/png;base64,/s)
   })
 
-  itInTurn('gives the model the file of a message of another chat, in a direct chat too', async () => {
+  it('gives the model the file of a message of another chat, in a direct chat too', async () => {
     const chat = await createChat([says('A pixel.')])
     chat.api.files.set('photo-3', png)
     const origin = { type: 'channel', date: 1, chat: { id: -9, type: 'channel', title: 'News' }, message_id: 5 }
@@ -87,7 +86,7 @@ describe('a message with files', () => {
     expect(contentOf(chat)).toContain('data:image/png;base64,')
   })
 
-  itInTurn('puts a short text into the message, and what is said in sound', async () => {
+  it('puts a short text into the message, and what is said in sound', async () => {
     const chat = await createChat([says('Read.')])
     chat.api.files.set('doc-1', bytesOf('a,b\n1,2'))
     chat.api.files.set('doc-2', Uint8Array.from([0, 1, 2, 3]))
@@ -99,7 +98,7 @@ describe('a message with files', () => {
     expect(contentOf(chat)).toMatch(/\(audio\/mpeg\).*contains:\]\\nhello there/)
   })
 
-  itInTurn('says what a binary is, and that a command reads no files', async () => {
+  it('says what a binary is, and that a command reads no files', async () => {
     const chat = await createChat([says('Read.')])
     chat.api.files.set('doc-1', Uint8Array.from([0, 1, 2, 3]))
     chat.api.files.set('doc-2', bytesOf('a,b'))
@@ -122,7 +121,7 @@ describe('a message with files', () => {
     document: { file_id: id, file_name: name, mime_type: type },
   })
 
-  itInTurn('gives a PDF as such to a model that takes it, and its text to others', async () => {
+  it('gives a PDF as such to a model that takes it, and its text to others', async () => {
     const { key } = await newTenant()
     const chat = await createChat([says('By text.')], {}, key)
     const bytes = await pdfWith([lines('Annual report')])
@@ -138,32 +137,29 @@ describe('a message with files', () => {
     expect(reader.requestTexts[0]).not.toContain('Annual report')
   })
 
-  itInTurn(
-    'shows what documents contain up to a budget, in their own encodings, and why one cannot be read',
-    async () => {
-      const chat = await createChat([says('One.'), says('Two.'), says('Three.')])
-      chat.api.files.set(
-        'csv',
-        Uint8Array.from('Stra\u00dfe;M\u00fcller\n', (char) => char.charCodeAt(0)),
-      )
-      chat.api.files.set('log', bytesOf('x'.repeat(70_000)))
-      chat.api.files.set(
-        'zip',
-        Uint8Array.from('PK\x03\x04\0\0PK\x01\x02\0\0\0\0\x01\0\0', (char) => char.charCodeAt(0)),
-      )
-      await receiveMessage(chat, '', documentOf('csv', 'a.csv', 'text/comma-separated-values'))
-      await chat.api.waitForText('One.')
-      expect(contentOf(chat)).toContain('Straße;Müller')
-      await receiveMessage(chat, '', { ...documentOf('log', 'a.log', 'application/octet-stream'), message_id: 9 })
-      await chat.api.waitForText('Two.')
-      expect(contentOf(chat)).toMatch(/x{60000}\\n\[10000 more characters of uploads/)
-      await receiveMessage(chat, '', { ...documentOf('zip', 'a.zip', 'application/zip'), message_id: 10 })
-      await chat.api.waitForText('Three.')
-      expect(contentOf(chat)).toContain('protected by a password')
-    },
-  )
+  it('shows what documents contain up to a budget, in their own encodings, and why one cannot be read', async () => {
+    const chat = await createChat([says('One.'), says('Two.'), says('Three.')])
+    chat.api.files.set(
+      'csv',
+      Uint8Array.from('Stra\u00dfe;M\u00fcller\n', (char) => char.charCodeAt(0)),
+    )
+    chat.api.files.set('log', bytesOf('x'.repeat(70_000)))
+    chat.api.files.set(
+      'zip',
+      Uint8Array.from('PK\x03\x04\0\0PK\x01\x02\0\0\0\0\x01\0\0', (char) => char.charCodeAt(0)),
+    )
+    await receiveMessage(chat, '', documentOf('csv', 'a.csv', 'text/comma-separated-values'))
+    await chat.api.waitForText('One.')
+    expect(contentOf(chat)).toContain('Straße;Müller')
+    await receiveMessage(chat, '', { ...documentOf('log', 'a.log', 'application/octet-stream'), message_id: 9 })
+    await chat.api.waitForText('Two.')
+    expect(contentOf(chat)).toMatch(/x{60000}\\n\[10000 more characters of uploads/)
+    await receiveMessage(chat, '', { ...documentOf('zip', 'a.zip', 'application/zip'), message_id: 10 })
+    await chat.api.waitForText('Three.')
+    expect(contentOf(chat)).toContain('protected by a password')
+  })
 
-  itInTurn('shows the model what a voice message says, and no binary', async () => {
+  it('shows the model what a voice message says, and no binary', async () => {
     const chat = await createChat([says('I hear you.')])
     chat.api.files.set('voice-1', bytesOf('OggS and so on'))
     const voice = { file_id: 'voice-1', mime_type: 'audio/ogg', duration: 2 }
@@ -173,7 +169,7 @@ describe('a message with files', () => {
     expect(contentOf(chat)).not.toContain('OggS')
   })
 
-  itInTurn('keeps the text when a file cannot be read, and tells the model and the person', async () => {
+  it('keeps the text when a file cannot be read, and tells the model and the person', async () => {
     const chat = await createChat([says('Without it, then.')])
     const broken = { status: 400, description: 'Bad Request: file is too big' }
     chat.api.overrideNext('getFile', broken)
@@ -200,7 +196,7 @@ describe('a message with files', () => {
     gate.open()
   })
 
-  itInTurn('is one message with the other parts of its album', async () => {
+  it('is one message with the other parts of its album', async () => {
     const chat = await createChat([says('Two pixels.')])
     for (const id of ['photo-1', 'photo-2']) chat.api.files.set(id, png)
     const part = (id: string, more: object) => ({
@@ -276,7 +272,7 @@ describe('a file that the platform refuses', () => {
     expect(await getLastRun(await getSessionId(chat))).not.toHaveProperty('delivery_error')
   })
 
-  itInTurn('is told about once, also when the chat refuses that too', async () => {
+  it('is told about once, also when the chat refuses that too', async () => {
     const chat = await createChat([write, says('Here it is.\nMEDIA:out/list.csv')])
     chat.api.overrideNext('sendDocument', { status: 413, description: 'Request Entity Too Large' })
     chat.api.overrideNext('sendMessage', { status: 200, raw: '{"ok":true,"result":{"message_id":7}}' }, { status: 400 })
@@ -305,7 +301,7 @@ describe('an edited message', () => {
     expect(chat.scripted.requests).toHaveLength(1)
   })
 
-  itInTurn('reaches the turn that answers it', async () => {
+  it('reaches the turn that answers it', async () => {
     const gate = new Gate()
     const chat = await createChat([says('Bern', gate, ' is sunny.'), says('Berlin is grey.')])
     await receiveMessage(chat, 'weather in Bern')
@@ -344,7 +340,7 @@ describe('a group that becomes a supergroup', () => {
   const settingsOf = async (channel: string) =>
     channelSettings.parse((await createConnections(bindings.DB, 'default').get(channel))?.settings)
 
-  itInTurn.each([
+  it.each([
     ['that is not allowed', { allow_chats: ['-7'] }],
     ['where nobody has written, although all are allowed', { allow_chats: ['*'] }],
   ])('is ignored %s', async (_name, settings) => {
@@ -354,7 +350,7 @@ describe('a group that becomes a supergroup', () => {
     expect([allowed, kept]).toEqual([settings.allow_chats, {}])
   })
 
-  itInTurn('keeps a conversation of a chat that only "*" allows', async () => {
+  it('keeps a conversation of a chat that only "*" allows', async () => {
     const chat = await createChat([says('One.')], { require_mention: false, group_sessions: 'chat' })
     await receiveMessage(chat, 'first', { chat: { id: -9, type: 'group' } })
     await chat.api.waitForText('One.')
@@ -365,7 +361,7 @@ describe('a group that becomes a supergroup', () => {
     expect(await settingsOf(chat.channel)).toMatchObject({ allow_chats: ['*'], moved_chats: { '-1009': '-9' } })
   })
 
-  itInTurn('does not undo changes of the settings that its isolate has not seen, and keeps 1000 moves', async () => {
+  it('does not undo changes of the settings that its isolate has not seen, and keeps 1000 moves', async () => {
     const moved = Object.fromEntries(Array.from({ length: 1_000 }, (_, n) => [`-2${n}`, `-1${n}`]))
     const chat = await createChat([], { allow_chats: ['-5'] })
     await createConnections(bindings.DB, 'default').update(chat.channel, { settings: { moved_chats: moved } })
@@ -380,7 +376,7 @@ describe('a group that becomes a supergroup', () => {
     expect([names.length, names.includes('-20'), names.at(-1)]).toEqual([1_000, false, '-1005'])
   })
 
-  itInTurn('gets an answer that was on its way', async () => {
+  it('gets an answer that was on its way', async () => {
     const chat = await createChat([says('One.')], {
       allow_chats: ['-6'],
       require_mention: false,

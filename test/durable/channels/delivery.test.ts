@@ -82,7 +82,7 @@ describe('an answer', () => {
     expect(await listLines(session)).toEqual(['user: hi', 'assistant: Hello **Anna**.'])
   })
 
-  itInTurn('keeps an alarm set until history has the turn', async () => {
+  it('keeps an alarm set until history has the turn', async () => {
     const { chat, session } = await chatWith('Hello.')
     const held = new Gate()
     outage.beforeBatch = () => held.waitUntilOpen()
@@ -95,14 +95,14 @@ describe('an answer', () => {
     await until(async () => (await alarmOf(session)) === null)
   })
 
-  itInTurn('gives the reason when the turn failed', async () => {
+  it('gives the reason when the turn failed', async () => {
     const chat = await createChat(() => fails(401, 'no such key'))
     await receiveMessage(chat, 'hi')
     await chat.api.waitForText('I could not finish this')
     expect(chat.api.sentTexts).toHaveLength(1)
   })
 
-  itInTurn('is not sent when the turn is stopped', async () => {
+  it('is not sent when the turn is stopped', async () => {
     const gate = new Gate()
     const chat = await createChat([says('Hel', gate)])
     await receiveMessage(chat, 'hi')
@@ -113,14 +113,14 @@ describe('an answer', () => {
     expect([chat.api.sentTexts, await hasTable(session, 'outbox')]).toEqual([[], false])
   })
 
-  itInTurn('becomes a notice when a person gets a silence token', async () => {
+  it('becomes a notice when a person gets a silence token', async () => {
     const { chat } = await chatWith('[SILENT]')
     await receiveMessage(chat, 'hi')
     await chat.api.waitForText('not to answer')
     expect(chat.api.sentTexts).toHaveLength(1)
   })
 
-  itInTurn('to an API message is sent to the chat too', async () => {
+  it('to an API message is sent to the chat too', async () => {
     const { chat, session } = await chatWith('One.')
     await receiveMessage(chat, 'hi')
     await chat.api.waitForText('One.')
@@ -129,7 +129,7 @@ describe('an answer', () => {
     expect(chat.api.sentTexts).toEqual(['One.', 'ok'])
   })
 
-  itInTurn('of a fork is not sent to the chat', async () => {
+  it('of a fork is not sent to the chat', async () => {
     const { chat, session } = await chatWith('One.')
     await receiveMessage(chat, 'hi')
     await chat.api.waitForText('One.')
@@ -138,7 +138,7 @@ describe('an answer', () => {
     expect([chat.api.sentTexts, await hasTable(body.id, 'outbox')]).toEqual([['One.'], false])
   })
 
-  itInTurn('needs no table in a session without a chat', async () => {
+  it('needs no table in a session without a chat', async () => {
     const { id } = await newSession()
     await send(id, 'hi')
     expect([await hasTable(id, 'outbox'), await hasTable(id, 'heard')]).toEqual([false, false])
@@ -184,7 +184,7 @@ describe('a platform', () => {
     expect(order.slice(order.indexOf('sendMessage') + 1)).toEqual(['sendChatAction', 'sendMessage'])
   })
 
-  itInTurn('gets the text without styles when it cannot read them', async () => {
+  it('gets the text without styles when it cannot read them', async () => {
     const { chat, session } = await chatWith('a **b** c')
     chat.api.overrideNext('sendMessage', refused(400, "Bad Request: can't parse entities: unsupported start tag"))
     await receiveMessage(chat, 'hi')
@@ -195,7 +195,7 @@ describe('a platform', () => {
     ])
   })
 
-  itInTurn.each([
+  it.each([
     ['the bot is blocked', refused(403, 'Forbidden: bot was blocked by the user')],
     ['the chat does not exist', refused(400, 'Bad Request: chat not found')],
     ['the token is invalid', refused(401, 'Unauthorized')],
@@ -210,7 +210,7 @@ describe('a platform', () => {
     expect(run['delivery_error']).toContain('(3 of 3 parts)')
   })
 
-  itInTurn('gets the answer in the chat when the topic is deleted', async () => {
+  it('gets the answer in the chat when the topic is deleted', async () => {
     const chat = await createChat([says('Hello.')], { require_mention: false })
     chat.api.overrideNext('sendMessage', refused(400, 'Bad Request: message thread not found'))
     await receiveMessage(chat, 'hi', {
@@ -222,7 +222,7 @@ describe('a platform', () => {
     expect(chat.api.callsOf('sendMessage').map(({ body }) => body.message_thread_id)).toEqual([3, undefined])
   })
 
-  itInTurn('gets all answers in their order when it was busy or down for hours', async () => {
+  it('gets all answers in their order when it was busy or down for hours', async () => {
     const chat = await createChat([says('First.'), says('Second.')])
     const session = await getSessionId(chat)
     const busy: AnswerOverride = { status: 429, description: 'Too Many Requests', retryAfter: 6 * 3_600 }
@@ -240,7 +240,7 @@ describe('a platform', () => {
     expect((await getLastRun(session))['delivery_error'] ?? null).toBeNull()
   })
 
-  itInTurn('gets one notice in place of all expired answers', async () => {
+  it('gets one notice in place of all expired answers', async () => {
     const chat = await createChat([says(long(2)), says('Second.')])
     const session = await getSessionId(chat)
     const busy: AnswerOverride = { status: 429, description: 'Too Many Requests', retryAfter: 300 }
@@ -258,7 +258,7 @@ describe('a platform', () => {
     expect((await getLastRun(session))['delivery_error']).toMatch(/^expired/)
   })
 
-  itInTurn('does not delay the next turn when it is slow', async () => {
+  it('does not delay the next turn when it is slow', async () => {
     const chat = await createChat([says('One.'), says('Two.')])
     const gate = new Gate()
     chat.api.overrideNext('sendMessage', gate)
@@ -291,7 +291,7 @@ describe('a connection', () => {
     expect(chat.api.sentTexts).toEqual(['Hello.'])
   })
 
-  itInTurn('that was removed makes open messages dead, and the run shows it', async () => {
+  it('that was removed makes open messages dead, and the run shows it', async () => {
     const gate = new Gate()
     const chat = await createChat([says('Hel', gate, 'lo.')])
     await receiveMessage(chat, 'hi')
@@ -361,7 +361,7 @@ describe('a message during a turn', () => {
     expect(chat.api.sentTexts).toEqual(sent)
   })
 
-  itInTurn('is answered after the turn, also when three wait', async () => {
+  it('is answered after the turn, also when three wait', async () => {
     const gate = new Gate()
     const chat = await createChat([says('0', gate), says('1'), says('2'), says('3')], { busy_mode: 'queue' })
     await receiveMessage(chat, 'a')
@@ -386,7 +386,7 @@ describe('a preview', () => {
     expect(chat.api.messageTexts).toEqual(['One two.'])
   })
 
-  itInTurn('does not start while the text may become a silence token', async () => {
+  it('does not start while the text may become a silence token', async () => {
     const rows: string[] = []
     const preview = new Preview({
       editIntervalMs: async () => 1,
@@ -402,7 +402,7 @@ describe('a preview', () => {
     expect(rows).toEqual(['\n[SILENT] night …'])
   })
 
-  itInTurn('ends with a notice when the answer is a silence token', async () => {
+  it('ends with a notice when the answer is a silence token', async () => {
     const gate = new Gate()
     const searches = calls({ name: 'search_files', input: { pattern: 'x' } })
     const looks = [...createTextParts('Looking.', gate), ...(searches as readonly ReplyPart[])]
@@ -421,7 +421,7 @@ describe('a preview', () => {
     expect(chat.api.messageTexts).toEqual(['Hello.', '(The agent decided not to answer.)'])
   })
 
-  itInTurn('gets no more edits once the platform is busy, but ends as the answer', async () => {
+  it('gets no more edits once the platform is busy, but ends as the answer', async () => {
     const gates = [new Gate(), new Gate()] as const
     const chat = await createChat([says('One ', gates[0], 'two ', gates[1], 'three.')], { streaming: true })
     chat.api.overrideNext('editMessageText', { status: 429, description: 'Too Many Requests', retryAfter: 1 })
@@ -435,7 +435,7 @@ describe('a preview', () => {
     expect(chat.api.sentTexts).toHaveLength(1)
   })
 
-  itInTurn('shows where the turn was stopped', async () => {
+  it('shows where the turn was stopped', async () => {
     const gate = new Gate()
     const chat = await createChat([says('One ', gate, 'two.')], { streaming: true })
     await receiveMessage(chat, 'hi')
@@ -447,7 +447,7 @@ describe('a preview', () => {
     expect(chat.api.sentTexts).toHaveLength(1)
   })
 
-  itInTurn('is replaced by a new message when its own is deleted', async () => {
+  it('is replaced by a new message when its own is deleted', async () => {
     const gate = new Gate()
     const chat = await createChat([says('One ', gate, 'two.')], { streaming: true })
     await receiveMessage(chat, 'hi')
@@ -609,7 +609,7 @@ describe('a call that needs approval', () => {
     expect((await listLines(session)).join()).not.toContain('@TalariaBot')
   })
 
-  itInTurn('is withdrawn by another message that interrupts', async () => {
+  it('is withdrawn by another message that interrupts', async () => {
     const { chat, session } = await createPendingApproval()
     await receiveMessage(chat, 'yes')
     await chat.api.waitForText('Done.')
@@ -628,7 +628,7 @@ describe('a call that needs approval', () => {
     ).toHaveLength(1)
   })
 
-  itInTurn('treats unknown button data as expired', async () => {
+  it('treats unknown button data as expired', async () => {
     const { chat } = await createPendingApproval()
     for (const data of ['ask:999:0', 'ask:1:99', 'ask:1', 'appr:x:once', '']) {
       await postUpdate(chat, pressOf(data, anna, 101))

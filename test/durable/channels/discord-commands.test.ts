@@ -3,7 +3,6 @@
 import nacl from 'tweetnacl'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { concatBytes } from '#channels/hmac.ts'
-import { itInTurn } from '#test/support/long.ts'
 import { createDiscordApi, discordError } from '../../support/discord-api.ts'
 import { calls, Gate, model, type Reply, says, until } from '../../support/scripted-model.ts'
 import { applyMigrations, call, newTenant, request } from '../../worker/client.ts'
@@ -46,13 +45,13 @@ describe('a command of Discord', () => {
     expect(await sendCommand('hi')).toEqual({ type: 4, data: { content: expect.any(String), flags: 64 } })
   })
 
-  itInTurn('is refused at once while the channel is paused', async () => {
+  it('is refused at once while the channel is paused', async () => {
     const { sendCommand, key, channel } = await createBot([], { allow_users: ['5'] })
     await call('POST', `/api/channels/${channel}/pause`, { key })
     expect(await sendCommand('hi')).toMatchObject({ type: 4 })
   })
 
-  itInTurn('shows that the agent thinks until the answer is a file', async () => {
+  it('shows that the agent thinks until the answer is a file', async () => {
     const write = calls({ name: 'write_file', input: { path: 'a.txt', content: 'content' } })
     const { api, originalOf, sendCommand } = await createBot([write, says('MEDIA:a.txt')], { allow_users: ['5'] })
     expect(await sendCommand('hi')).toEqual({ type: 5 })
@@ -60,7 +59,7 @@ describe('a command of Discord', () => {
     expect(originalOf(1)).toBeUndefined()
   })
 
-  itInTurn('keeps the text of an answer that also has a file', async () => {
+  it('keeps the text of an answer that also has a file', async () => {
     const write = calls({ name: 'write_file', input: { path: 'a.txt', content: 'content' } })
     const { api, originalOf, sendCommand } = await createBot([write, says('Here:\nMEDIA:a.txt')], {
       allow_users: ['5'],
@@ -70,7 +69,7 @@ describe('a command of Discord', () => {
     expect(originalOf(1)?.content).toBe('Here:')
   })
 
-  itInTurn('is answered in place when it begins no turn', async () => {
+  it('is answered in place when it begins no turn', async () => {
     const { api, originalOf, sendCommand } = await createBot([], { allow_users: ['5'] })
     expect(await sendCommand('/whoami')).toEqual({ type: 5 })
     await until(() => originalOf(1)?.content)
@@ -93,7 +92,7 @@ describe('a command of Discord', () => {
     expect(api.callsTo('channels/11/messages')).toHaveLength(1)
   })
 
-  itInTurn.each([
+  it.each([
     ['a member', undefined],
     ['no member', () => discordError(403, 50_001, 'Missing Access')],
   ])('becomes the preview and then the answer where the bot is %s', async (_name, refusal) => {
@@ -110,7 +109,7 @@ describe('a command of Discord', () => {
     expect(api.callsTo('channels/11/messages')).toEqual([])
   })
 
-  itInTurn.each([
+  it.each([
     ['interrupt', 'goes on with this'],
     ['steer', 'reads this'],
   ])('is confirmed in its place when it joins a turn by %s', async (busyMode, text) => {
@@ -127,7 +126,7 @@ describe('a command of Discord', () => {
     expect(originalOf(1)?.flags).toBe(4)
   })
 
-  itInTurn('shows the end of a turn, and of a queued message, that /stop cancels', async () => {
+  it('shows the end of a turn, and of a queued message, that /stop cancels', async () => {
     const gate = new Gate()
     const settings = { allow_users: ['5'], busy_mode: 'queue' }
     const { api, originalOf, sendCommand } = await createBot([says('One', gate)], settings)
@@ -145,7 +144,7 @@ describe('a command of Discord', () => {
     gate.open()
   })
 
-  itInTurn('is answered in its place when it repeats the last message', async () => {
+  it('is answered in its place when it repeats the last message', async () => {
     const { originalOf, sendCommand } = await createBot([says('One.'), says('Two.')], { allow_users: ['5'] })
     await sendCommand('hi')
     await until(() => originalOf(1)?.content)

@@ -3,7 +3,6 @@
 import { env, runInDurableObject } from 'cloudflare:test'
 import { beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { readFrame } from '#channels/slack/socket-mode.ts'
-import { itInTurn } from '#test/support/long.ts'
 import { getSessionId } from '../../support/chat.ts'
 import { model, type Reply, says, until } from '../../support/scripted-model.ts'
 import { createSlackApi, slackError } from '../../support/slack-api.ts'
@@ -58,7 +57,7 @@ describe('a channel with a socket', () => {
     expect(scripted.requests).toHaveLength(2)
   })
 
-  itInTurn('takes commands and presses', async () => {
+  it('takes commands and presses', async () => {
     const { api, link } = await createBot([])
     const socket = await link()
     socket.send(command('1', '/status'))
@@ -76,7 +75,7 @@ describe('a channel with a socket', () => {
     expect(socket.received[1]).toEqual({ envelope_id: 'e2' })
   })
 
-  itInTurn('tells the person that their command is ignored', async () => {
+  it('tells the person that their command is ignored', async () => {
     const { link } = await createBot([], { allow_users: ['U2'], allow_chats: [] })
     const socket = await link()
     socket.send({ ...command('1', 'hello', 'U1'), payload: { ...command('1', 'hello').payload, channel_id: 'C7' } })
@@ -84,7 +83,7 @@ describe('a channel with a socket', () => {
     expect(socket.received[0]).toMatchObject({ payload: { response_type: 'ephemeral' } })
   })
 
-  itInTurn('opens the next socket before the old one closes', async () => {
+  it('opens the next socket before the old one closes', async () => {
     const { api, link } = await createBot([says('One.'), says('Two.')])
     const first = await link()
     first.send({ type: 'disconnect', reason: 'refresh_requested' })
@@ -95,7 +94,7 @@ describe('a channel with a socket', () => {
     expect(api.links).toHaveLength(2)
   })
 
-  itInTurn('opens one successor, however often it is asked to', async () => {
+  it('opens one successor, however often it is asked to', async () => {
     const { api, link } = await createBot([says('One.')])
     const first = await link()
     for (let n = 0; n < 5; n++) first.send({ type: 'disconnect', reason: 'warning' })
@@ -106,7 +105,7 @@ describe('a channel with a socket', () => {
     await until(() => api.texts.includes('One.'))
   })
 
-  itInTurn('does not spin when each socket is closed at once', async () => {
+  it('does not spin when each socket is closed at once', async () => {
     const { api, link } = await createBot([])
     await link()
     const end = Date.now() + 3_000
@@ -130,7 +129,7 @@ describe('a channel with a socket', () => {
     expect(api.texts).toEqual(['One.', 'Two.'])
   })
 
-  itInTurn('leaves an event without acknowledgement that cannot be stored', async () => {
+  it('leaves an event without acknowledgement that cannot be stored', async () => {
     const { api, link, channel, tenantId } = await createBot([says('One.')])
     const session = objectOf(await getSessionId({ channel }, 'D1'), tenantId)
     await refuseEvents(session)
@@ -145,7 +144,7 @@ describe('a channel with a socket', () => {
     expect(socket.received).toEqual([{ envelope_id: 'e1' }])
   })
 
-  itInTurn('stops with the reason at a token that Slack refuses, and starts with a new one', async () => {
+  it('stops with the reason at a token that Slack refuses, and starts with a new one', async () => {
     const slack = createSlackApi()
     slack.api.socketFailure = () => slackError('invalid_auth')
     const { object, key, path, link, appToken } = await createBot([], {}, slack)
@@ -158,7 +157,7 @@ describe('a channel with a socket', () => {
     expect(tested.body.detail).toContain('The socket: connected.')
   })
 
-  itInTurn('closes when the channel is deleted, or gets a webhook', async () => {
+  it('closes when the channel is deleted, or gets a webhook', async () => {
     const { key, path, link } = await createBot([])
     const socket = await link()
     const missing = await call('PATCH', path, { key, body: { settings: { delivery: 'webhook' } } })
@@ -170,7 +169,7 @@ describe('a channel with a socket', () => {
   })
 })
 
-itInTurn.each([
+it.each([
   ['no JSON', '{', { kind: 'ignored' }],
   ['another shape', '[]', { kind: 'ignored' }],
   ['a greeting', '{"type":"hello"}', { kind: 'ready' }],

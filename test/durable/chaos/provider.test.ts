@@ -2,7 +2,6 @@
 
 import { beforeAll, describe, expect, it } from 'vitest'
 import { getHealth } from '#durable/models/key-pool.ts'
-import { itInTurn } from '#test/support/long.ts'
 import { Gate, until } from '../../support/scripted-model.ts'
 import { call, applyMigrations } from '../../worker/client.ts'
 import { subscribe, type Run, joinDeltas } from '../../worker/listen.ts'
@@ -25,7 +24,7 @@ describe('an answer', () => {
     expect((await linesOf(session)).map(({ role }) => role)).toEqual(['user', 'assistant'])
   })
 
-  itInTurn('of 3 MB in one line is taken whole or refused in words, and the session lives', async () => {
+  it('of 3 MB in one line is taken whole or refused in words, and the session lives', async () => {
     const large = 'x'.repeat(3_000_000)
     const session = await createChaosSession(provider((nth) => (nth ? answers('Back again.') : answers(large))))
     const run = await sendMessage(session, 'go')
@@ -35,26 +34,23 @@ describe('an answer', () => {
     expect(findTranscriptErrors(await linesOf(session))).toEqual([])
   })
 
-  itInTurn(
-    'whose model is changed by its user in the middle comes from the first, the next one from the second',
-    async () => {
-      const second = provider(() => answers('I am the second.'))
-      const gate = new Gate()
-      const first = provider(() => async (signal) => {
-        await gate.waitUntilOpen(signal)
-        return answers('I am the first.')(signal)
-      })
-      const session = await createChaosSession(first)
-      const running = sendMessage(session, 'go')
-      await gate.waitUntilReached()
-      await call('PATCH', `/api/sessions/${session.id}`, { key: session.key, body: { model: second.id } })
-      gate.open()
-      expect(await running).toMatchObject({ output: 'I am the first.' })
-      expect(await sendMessage(session, 'and now?')).toMatchObject({ output: 'I am the second.' })
-    },
-  )
+  it('whose model is changed by its user in the middle comes from the first, the next one from the second', async () => {
+    const second = provider(() => answers('I am the second.'))
+    const gate = new Gate()
+    const first = provider(() => async (signal) => {
+      await gate.waitUntilOpen(signal)
+      return answers('I am the first.')(signal)
+    })
+    const session = await createChaosSession(first)
+    const running = sendMessage(session, 'go')
+    await gate.waitUntilReached()
+    await call('PATCH', `/api/sessions/${session.id}`, { key: session.key, body: { model: second.id } })
+    gate.open()
+    expect(await running).toMatchObject({ output: 'I am the first.' })
+    expect(await sendMessage(session, 'and now?')).toMatchObject({ output: 'I am the second.' })
+  })
 
-  itInTurn('that never ends, or arrives byte by byte, ends when it is stopped', async () => {
+  it('that never ends, or arrives byte by byte, ends when it is stopped', async () => {
     const words = provider(() => stream({ again: text('more '), everyMs: 20 }))
     const drops = provider(() => stream({ again: ':', everyMs: 50 }))
     const runs = [words, drops].map(async (one) => {
@@ -91,7 +87,7 @@ describe('counts of tokens that cannot be', () => {
   it.each(absurdUsage)('change nothing about the answer: %s', async (_name, counts) =>
     expect((await taken(counts)).outputs).toEqual(outputs),
   )
-  itInTurn.each(absurdUsage)('are not taken into the books: %s', async (_, counts) =>
+  it.each(absurdUsage)('are not taken into the books: %s', async (_, counts) =>
     expect((await taken(counts)).odd).toEqual([]),
   )
 })

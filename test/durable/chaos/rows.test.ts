@@ -66,46 +66,40 @@ describe('a message', () => {
     expect(scripted.requests.length).toBe(1)
   })
 
-  itInTurn(
-    'row 2: while a turn runs, written and not committed: the worker sends it again, and it is the next turn',
-    async () => {
-      const gate = new Gate()
-      const { id } = await createSession([says('Hel', gate), says('Hello.')])
-      const run = await begin(id)
-      await gate.waitUntilReached()
-      await dieAt(id, 'accepted')
-      const answer = await request('POST', `/api/sessions/${id}/chat`, { body: { input: 'more', mode: 'queue' } })
-      expect(answer.status).toBe(200)
-      expect(await goOn(id, run)).toMatchObject({ output: 'Hello.' })
-      expect(await listLines(id)).toEqual(['user: go', 'assistant: Hello.', 'user: more', 'assistant: ok'])
-    },
-  )
+  it('row 2: while a turn runs, written and not committed: the worker sends it again, and it is the next turn', async () => {
+    const gate = new Gate()
+    const { id } = await createSession([says('Hel', gate), says('Hello.')])
+    const run = await begin(id)
+    await gate.waitUntilReached()
+    await dieAt(id, 'accepted')
+    const answer = await request('POST', `/api/sessions/${id}/chat`, { body: { input: 'more', mode: 'queue' } })
+    expect(answer.status).toBe(200)
+    expect(await goOn(id, run)).toMatchObject({ output: 'Hello.' })
+    expect(await listLines(id)).toEqual(['user: go', 'assistant: Hello.', 'user: more', 'assistant: ok'])
+  })
 
-  itInTurn(
-    'row 3: committed, no 2xx yet: the turn runs, and a delivery of the same again is the same turn',
-    async () => {
-      const { id, scripted } = await createSession([says('Hello.')])
-      const deliver = () =>
-        call<Run>('POST', `/api/sessions/${id}/chat`, {
-          body: { input: 'go' },
-          headers: { 'idempotency-key': `row3-${id}` },
-        })
-      hangAt('before-model')
-      const first = deliver().catch(() => undefined)
-      await cameTo('before-model')
-      armFailpoints('')
-      await kill(id)
-      await first
-      await fireAlarm(id)
-      const again = await until(async () => {
-        const answer = await deliver()
-        return answer.status === 200 ? answer.body : undefined
+  it('row 3: committed, no 2xx yet: the turn runs, and a delivery of the same again is the same turn', async () => {
+    const { id, scripted } = await createSession([says('Hello.')])
+    const deliver = () =>
+      call<Run>('POST', `/api/sessions/${id}/chat`, {
+        body: { input: 'go' },
+        headers: { 'idempotency-key': `row3-${id}` },
       })
-      expect(again).toMatchObject({ output: 'Hello.' })
-      expect(await listLines(id)).toEqual(['user: go', 'assistant: Hello.'])
-      expect(scripted.requests.length).toBe(1)
-    },
-  )
+    hangAt('before-model')
+    const first = deliver().catch(() => undefined)
+    await cameTo('before-model')
+    armFailpoints('')
+    await kill(id)
+    await first
+    await fireAlarm(id)
+    const again = await until(async () => {
+      const answer = await deliver()
+      return answer.status === 200 ? answer.body : undefined
+    })
+    expect(again).toMatchObject({ output: 'Hello.' })
+    expect(await listLines(id)).toEqual(['user: go', 'assistant: Hello.'])
+    expect(scripted.requests.length).toBe(1)
+  })
 })
 
 describe('the model', () => {
@@ -149,7 +143,7 @@ describe('the model', () => {
     expect(scripted.requests.length).toBe(2)
   })
 
-  itInTurn('row 18: the steps used up, before the grace call: there is one, without tools', async () => {
+  it('row 18: the steps used up, before the grace call: there is one, without tools', async () => {
     const { id, scripted } = await createSession([calls(append), says('All I have.')], { agent: { max_turns: 1 } })
     hangAt('before-model', 2)
     const run = await begin(id)
@@ -158,7 +152,7 @@ describe('the model', () => {
     expect(scripted.requests.map(({ tools }) => tools !== undefined)).toEqual([true, false])
   })
 
-  itInTurn('row 19: answered: the answer and the end of the turn are one write', async () => {
+  it('row 19: answered: the answer and the end of the turn are one write', async () => {
     const { id, scripted } = await createSession([says('Hello.')])
     const run = await begin(id)
     await until(async () => (await runOf(id, run)).exit_reason)
@@ -205,7 +199,7 @@ describe('a tool', () => {
     expect(scripted.requests.length).toBe(2)
   })
 
-  itInTurn.each(['before-tool', 'during-tool'] as const)(
+  it.each(['before-tool', 'during-tool'] as const)(
     'row 11: dispatched, uncommitted (%s): it has not happened, the reply is asked for again, and the effect is there once',
     async (where) => {
       const { id, scripted } = await createSession([calls(append), calls(append), says('Done.')])
@@ -230,26 +224,23 @@ describe('a tool', () => {
     expect((await resultsOf(id)).map((one) => [one.tool_call_id, isUnknown(one)])).toEqual([['wa', false]])
   })
 
-  itInTurn(
-    'row 16: two of three that run side by side are done: only the third runs again, in the order of the calls',
-    async () => {
-      const { id } = await createSession([calls(write(1), write(2), write(3)), says('Done.')])
-      hangAt('after-tool', 3)
-      const run = await begin(id)
-      const listener = await subscribe(id, 0)
-      await cameTo('after-tool')
-      await listener.waitFor('tool.completed', 2)
-      listener.close()
-      expect(await dieAndGoOn(id, run)).toMatchObject({ output: 'Done.' })
-      expect((await resultsOf(id)).map((one) => one.tool_call_id)).toEqual(['w1', 'w2', 'w3'])
-      const after = await subscribe(id, 0)
-      await after.waitFor('run.completed')
-      const started = after.events.filter(({ type }) => type === 'tool.started').map((event) => event['call_id'])
-      expect(started).toHaveLength(4)
-      expect(started.slice(0, 3)).toContain(started[3])
-      after.close()
-    },
-  )
+  it('row 16: two of three that run side by side are done: only the third runs again, in the order of the calls', async () => {
+    const { id } = await createSession([calls(write(1), write(2), write(3)), says('Done.')])
+    hangAt('after-tool', 3)
+    const run = await begin(id)
+    const listener = await subscribe(id, 0)
+    await cameTo('after-tool')
+    await listener.waitFor('tool.completed', 2)
+    listener.close()
+    expect(await dieAndGoOn(id, run)).toMatchObject({ output: 'Done.' })
+    expect((await resultsOf(id)).map((one) => one.tool_call_id)).toEqual(['w1', 'w2', 'w3'])
+    const after = await subscribe(id, 0)
+    await after.waitFor('run.completed')
+    const started = after.events.filter(({ type }) => type === 'tool.started').map((event) => event['call_id'])
+    expect(started).toHaveLength(4)
+    expect(started.slice(0, 3)).toContain(started[3])
+    after.close()
+  })
 })
 
 describe('a message while a tool runs', () => {
@@ -273,7 +264,7 @@ describe('a message while a tool runs', () => {
     listener.close()
   })
 
-  itInTurn('row 26: stop: cancelled, and nothing is asked any more', async () => {
+  it('row 26: stop: cancelled, and nothing is asked any more', async () => {
     const { id, scripted } = await createSession([calls(append), says('never')])
     hangAt('during-tool')
     const run = await begin(id)

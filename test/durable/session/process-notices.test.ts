@@ -76,7 +76,7 @@ describe('a background process', () => {
     expect(await newsIn(id)).toEqual([])
   })
 
-  itInTurn('that ends while the session is idle opens one turn, and no second one', async () => {
+  it('that ends while the session is idle opens one turn, and no second one', async () => {
     const { id, scripted } = await session(
       calls(background(`${untilFile('go')}; echo all done; exit 3`, { notify_on_complete: true })),
       says('Started.'),
@@ -95,7 +95,7 @@ describe('a background process', () => {
     expect(scripted.requests).toHaveLength(3)
   })
 
-  itInTurn('that prints a watched pattern opens a turn, and continues', async () => {
+  it('that prints a watched pattern opens a turn, and continues', async () => {
     const { id } = await session(
       calls(background(`echo starting; echo server ready; ${untilFile('never')}`, { watch_patterns: ['ready'] })),
       says('Started.'),
@@ -112,7 +112,7 @@ describe('a background process', () => {
     await call('DELETE', `/api/sessions/${id}`)
   })
 
-  itInTurn('does not interrupt a turn: its end is reported after the turn', async () => {
+  it('does not interrupt a turn: its end is reported after the turn', async () => {
     const gate = new Gate()
     const { id, scripted } = await session(
       calls(background(`${untilFile('go')}`, { notify_on_complete: true })),
@@ -145,7 +145,7 @@ describe('a background process', () => {
     expect(scripted.requests).toHaveLength(4)
   })
 
-  itInTurn('and another that end together are one turn', async () => {
+  it('and another that end together are one turn', async () => {
     const { id, scripted } = await session(
       calls(
         background(`${untilFile('go')}; echo one`, { notify_on_complete: true }),
@@ -176,7 +176,7 @@ describe('a background process', () => {
     expect(scripted.requests.length).toBeLessThanOrEqual(3)
   })
 
-  itInTurn('that a call waited for is not reported again', async () => {
+  it('that a call waited for is not reported again', async () => {
     const scripted = model(({ messages }) => {
       const result = messages.findLast(({ role }) => role === 'tool')
       const last = result && (JSON.parse(String(result.content)) as Record<string, unknown>)
@@ -267,7 +267,7 @@ describe('a background process', () => {
     expect(await newsIn(id)).toEqual([])
   })
 
-  itInTurn('is not ended by stopping a turn', async () => {
+  it('is not ended by stopping a turn', async () => {
     const gate = new Gate()
     const { id } = await session(
       calls(background(untilFile('go'))),
@@ -284,7 +284,7 @@ describe('a background process', () => {
     await put(id, 'go')
   })
 
-  itInTurn('is looked after without a word to history, while nothing else happens', async () => {
+  it('is looked after without a word to history, while nothing else happens', async () => {
     const { id } = await session(calls(background(untilFile('never'))), says('Started.'))
     await send(id, 'go')
     await fireAlarm(id)
@@ -296,7 +296,7 @@ describe('a background process', () => {
     expect((await billedRows(id)).d1.written).toBe(before)
   })
 
-  itInTurn('is looked after while a turn waits for a person, which it does not move', async () => {
+  it('is looked after while a turn waits for a person, which it does not move', async () => {
     const { id, scripted } = await session(
       calls(background(`${untilFile('go')}`, { notify_on_complete: true })),
       calls({ name: 'clarify', input: { question: 'Which?', choices: ['a', 'b'] } }),
@@ -320,7 +320,7 @@ describe('a background process', () => {
     expect((await stored(id)).at(-1)?.content).toBe('It has ended.')
   })
 
-  itInTurn('keeps its news while the tenant may not begin a turn', async () => {
+  it('keeps its news while the tenant may not begin a turn', async () => {
     const { id: tenant, key } = await newTenant()
     await call('PATCH', `/api/admin/tenants/${tenant}`, { body: { limits: { concurrent_turns: 1 } } })
     const gate = new Gate()
@@ -343,7 +343,7 @@ describe('a background process', () => {
     })
   })
 
-  itInTurn('is judged like every command: a forbidden command does not run in the background either', async () => {
+  it('is judged like every command: a forbidden command does not run in the background either', async () => {
     const { id } = await session(calls(background('rm -rf /')), calls(look({ action: 'list' })), says('Refused.'))
     await send(id, 'go')
     expect(await resultsIn(id)).toMatchObject([{ exit_code: -1, status: 'refused' }, { count: 0 }])

@@ -7,7 +7,6 @@ import { noUsage } from '#agent/core/usage.ts'
 import { demo } from '#agent/providers/demo/demo.ts'
 import type { Route } from '#agent/routing/route.ts'
 import { createPerform, type TurnEffects } from '#durable/turn/effects.ts'
-import { itInTurn } from '#test/support/long.ts'
 import { calls, fails, Gate, model, listTexts, says, until } from '../../support/scripted-model.ts'
 import { bindings, call, applyMigrations, newSession, request } from '../../worker/client.ts'
 import { joinDeltas, sendAndStream, listLines, subscribe, listMessages, type Run, send } from '../../worker/listen.ts'
@@ -64,7 +63,7 @@ describe('a turn', () => {
     expect(await statusOf(id)).toBe('idle')
   })
 
-  itInTurn('runs a tool and answers with its result', async () => {
+  it('runs a tool and answers with its result', async () => {
     const scripted = model([calls(write('notes/a.txt', 'alpha')), says('Written.')])
     const { id } = await newSession({ model: scripted.id })
     const stream = await sendAndStream(id, { input: 'write it' })
@@ -83,7 +82,7 @@ describe('a turn', () => {
     expect(scripted.requests[1]?.messages.at(-1)).toMatchObject({ role: 'tool', tool_call_id: expect.any(String) })
   })
 
-  itInTurn('puts the results of a batch in the order they were asked for', async () => {
+  it('puts the results of a batch in the order they were asked for', async () => {
     const scripted = model([
       calls(
         { id: 'slow', name: 'terminal', input: { command: 'sleep 0.05; echo slow' } },
@@ -99,7 +98,7 @@ describe('a turn', () => {
     expect(String(results?.[1]?.content)).toContain('There is no tool named no_such_tool')
   })
 
-  itInTurn('goes on after a quiet eviction, with the same prompt, history and files', async () => {
+  it('goes on after a quiet eviction, with the same prompt, history and files', async () => {
     const scripted = model([calls(write('a.txt', '1')), says('one'), says('two')])
     const { id } = await newSession({ model: scripted.id })
     await send(id, 'first')
@@ -117,7 +116,7 @@ describe('a turn', () => {
     expect(await fileOf(id, 'a.txt')).toBe('1')
   })
 
-  itInTurn('fails with an honest answer when the provider does, and the next turn works', async () => {
+  it('fails with an honest answer when the provider does, and the next turn works', async () => {
     const scripted = model([fails(400, 'This model cannot do that.'), says('now it works')])
     const { id } = await newSession({ model: scripted.id })
     const run = await send(id, 'hi')
@@ -148,7 +147,7 @@ describe('the alarm', () => {
     expect(await fireAlarm(id)).toBe(false)
   })
 
-  itInTurn('is set to the retry time of the provider', async () => {
+  it('is set to the retry time of the provider', async () => {
     const scripted = model([fails(429, 'Slow down.', { 'retry-after': '60' })])
     const { id } = await newSession({ model: scripted.id })
     const stream = await sendAndStream(id, { input: 'go' })
@@ -163,7 +162,7 @@ describe('the alarm', () => {
     stream.close()
   })
 
-  itInTurn('brings a turn that waits for a provider on, and not before its time', async () => {
+  it('brings a turn that waits for a provider on, and not before its time', async () => {
     const scripted = model([fails(429, 'Slow down.', { 'retry-after': '1' }), says('later')])
     const { id } = await newSession({ model: scripted.id })
     const stream = await sendAndStream(id, { input: 'go' })
@@ -173,7 +172,7 @@ describe('the alarm', () => {
     expect(stream.events.at(-1)).toMatchObject({ type: 'run.completed', output: 'later' })
   })
 
-  itInTurn('that comes too early changes nothing', async () => {
+  it('that comes too early changes nothing', async () => {
     const scripted = model([fails(503, 'Try again later.', { 'retry-after': '20' })])
     const { id } = await newSession({ model: scripted.id })
     const stream = await sendAndStream(id, { input: 'go' })
@@ -219,7 +218,7 @@ describe('a message that arrives while a turn runs', () => {
 
   const short = { n: 200, text: 'wait' }
   const long = { n: 16, text: 'x'.repeat(490_000) }
-  itInTurn.each([short, long])('queues no more than memory holds: $n of this length', async ({ n, text }) => {
+  it.each([short, long])('queues no more than memory holds: $n of this length', async ({ n, text }) => {
     const gate = new Gate()
     const { id } = await newSession({ model: model([says('a', gate)]).id })
     const first = await sendAndStream(id, { input: 'one' })
@@ -234,7 +233,7 @@ describe('a message that arrives while a turn runs', () => {
     await first.waitForClose()
   })
 
-  itInTurn('has a queued run before it begins', async () => {
+  it('has a queued run before it begins', async () => {
     const gate = new Gate()
     const { id } = await newSession({ model: model([says(gate, 'a'), says('b')]).id })
     const first = chat(id, { input: 'one' })
@@ -253,7 +252,7 @@ describe('a message that arrives while a turn runs', () => {
     expect(await runOf(id, runId)).toMatchObject({ status: 'completed', output: 'b' })
   })
 
-  itInTurn('steers: it goes into the next tool result and the turn is not stopped', async () => {
+  it('steers: it goes into the next tool result and the turn is not stopped', async () => {
     const gate = new Gate()
     const scripted = model([[gate, ...(calls(write('a.txt', '1')) as string[])], says('done')])
     const { id } = await newSession({ model: scripted.id })
@@ -273,7 +272,7 @@ describe('a message that arrives while a turn runs', () => {
     expect(scripted.requests.length).toBe(2)
   })
 
-  itInTurn('steers a final answer: the message is answered next', async () => {
+  it('steers a final answer: the message is answered next', async () => {
     const gate = new Gate()
     const scripted = model([says('first', gate), says('second')])
     const { id } = await newSession({ model: scripted.id })
@@ -285,7 +284,7 @@ describe('a message that arrives while a turn runs', () => {
     expect(await listLines(id)).toEqual(['user: go', 'assistant: first', 'user: and more', 'assistant: second'])
   })
 
-  itInTurn('interrupts: the model call is cancelled and the same run answers the new message', async () => {
+  it('interrupts: the model call is cancelled and the same run answers the new message', async () => {
     const gate = new Gate()
     const scripted = model([says('Once upon ', gate, 'a time'), says('Fine.')])
     const { id } = await newSession({ model: scripted.id })
@@ -303,7 +302,7 @@ describe('a message that arrives while a turn runs', () => {
     expect(stream.events.at(-1)).toMatchObject({ type: 'run.completed', output: 'Fine.' })
   })
 
-  itInTurn('interrupts before the first word', async () => {
+  it('interrupts before the first word', async () => {
     const gate = new Gate()
     const scripted = model([says(gate, 'never heard'), says('Fine.')])
     const { id } = await newSession({ model: scripted.id })
@@ -333,7 +332,7 @@ describe('stop', () => {
     },
   )
 
-  itInTurn('keeps the partial answer', async () => {
+  it('keeps the partial answer', async () => {
     const gate = new Gate()
     const { id } = await newSession({ model: model([says('Half of ', gate, 'it')]).id })
     const stream = await sendAndStream(id, { input: 'go' })
@@ -347,7 +346,7 @@ describe('stop', () => {
     expect(await runOf(id, stream.events[0]!.run_id)).toMatchObject({ status: 'cancelled', exit_reason: 'stopped' })
   })
 
-  itInTurn('ends a command that runs, and no further call of the batch begins', async () => {
+  it('ends a command that runs, and no further call of the batch begins', async () => {
     const scripted = model([
       calls({ name: 'terminal', input: { command: 'sleep 20' } }, write('after.txt', 'no')),
       says('never'),
@@ -364,7 +363,7 @@ describe('stop', () => {
     expect((await listMessages(id)).map(({ role }) => role)).toEqual(['user', 'assistant', 'tool', 'tool', 'assistant'])
   })
 
-  itInTurn('reaches a call that is still being prepared', async () => {
+  it('reaches a call that is still being prepared', async () => {
     // As in the driver: stop reaches the controllers that are there, and no later ones.
     const controllers: AbortController[] = []
     let loaded: (messages: readonly Message[]) => void = () => {}
@@ -406,7 +405,7 @@ describe('stop', () => {
     expect((await result).value).toMatchObject({ of: 'failure', failure: { kind: 'aborted' } })
   })
 
-  itInTurn('of an idle session returns the status idle', async () => {
+  it('of an idle session returns the status idle', async () => {
     const { id } = await newSession()
     expect((await call('POST', `/api/sessions/${id}/stop`)).body).toEqual({ session_id: id, status: 'idle' })
   })
@@ -458,7 +457,7 @@ describe('a question', () => {
     back.close()
   })
 
-  itInTurn('is answered once when two answer at the same time', async () => {
+  it('is answered once when two answer at the same time', async () => {
     const scripted = asking()
     const { id } = await newSession({ model: scripted.id })
     await begin(id, 'paint it')
@@ -472,7 +471,7 @@ describe('a question', () => {
     expect(scripted.requests.length).toBe(2)
   })
 
-  itInTurn('goes away with the turn that is stopped', async () => {
+  it('goes away with the turn that is stopped', async () => {
     const { id } = await newSession({ model: asking().id })
     const stream = await sendAndStream(id, { input: 'paint it' })
     await stream.waitFor('question.request')
@@ -483,7 +482,7 @@ describe('a question', () => {
     expect((await call('POST', `/api/questions/${question.id}`, { body: { answer: 'red' } })).status).toBe(409)
   })
 
-  itInTurn('can be followed by a new message', async () => {
+  it('can be followed by a new message', async () => {
     const scripted = asking()
     const { id } = await newSession({ model: scripted.id })
     const stream = await sendAndStream(id, { input: 'paint it' })
@@ -513,7 +512,7 @@ describe('taking back', () => {
     expect(listTexts(scripted.requests[2]!)).toEqual(['user: first', 'assistant: one', 'user: third'])
   })
 
-  itInTurn('undo of several turns removes the existing ones and returns their number', async () => {
+  it('undo of several turns removes the existing ones and returns their number', async () => {
     const { id } = await newSession({ model: model([says('one'), says('two')]).id })
     await send(id, 'first')
     await send(id, 'second')
@@ -523,7 +522,7 @@ describe('taking back', () => {
     expect((await call('POST', `/api/sessions/${id}/undo`, { body: {} })).body).toEqual({ undone: 0, messages: [] })
   })
 
-  itInTurn('retry asks the same again in a new run', async () => {
+  it('retry asks the same again in a new run', async () => {
     const scripted = model([says('bad'), says('good')])
     const { id } = await newSession({ model: scripted.id })
     const first = await send(id, 'hi', { temperature: 0.5 })
@@ -536,7 +535,7 @@ describe('taking back', () => {
     expect(await listLines(id)).toEqual(['user: hi', 'assistant: good'])
   })
 
-  itInTurn('is refused while a turn runs', async () => {
+  it('is refused while a turn runs', async () => {
     const gate = new Gate()
     const { id } = await newSession({ model: model([says('a', gate)]).id })
     const running = send(id, 'go')
@@ -569,7 +568,7 @@ describe('fork', () => {
     expect((await listLines(copy)).at(-1)).toBe('assistant: in the copy')
   })
 
-  itInTurn('leaves out a turn that is still open', async () => {
+  it('leaves out a turn that is still open', async () => {
     const gate = new Gate()
     const { id } = await newSession({ model: model([says('one'), says('two', gate)]).id })
     await send(id, 'first')
@@ -616,7 +615,7 @@ describe('delete', () => {
       ).toBe(404)
   })
 
-  itInTurn('ends a turn that runs, and nothing of it comes back', async () => {
+  it('ends a turn that runs, and nothing of it comes back', async () => {
     const gate = new Gate()
     const scripted = model([says('one'), says('half ', gate, 'whole')])
     const { id } = await newSession({ model: scripted.id })
@@ -635,7 +634,7 @@ describe('delete', () => {
     expect(await objectOf(id).info.get(ownerAuthority())).toBe(undefined)
   })
 
-  itInTurn('ends the wait for a queued run: there is no such session', async () => {
+  it('ends the wait for a queued run: there is no such session', async () => {
     const gate = new Gate()
     const { id } = await newSession({ model: model([says('half ', gate, 'whole')]).id })
     const first = chat(id, { input: 'first' })
@@ -652,7 +651,7 @@ describe('delete', () => {
     expect([stream.types, stream.error]).toEqual([[], undefined])
   })
 
-  itInTurn('takes its question off the list', async () => {
+  it('takes its question off the list', async () => {
     const scripted = model([calls({ name: 'clarify', input: { question: 'Well?' } })])
     const { id } = await newSession({ model: scripted.id })
     const stream = await sendAndStream(id, { input: 'go' })

@@ -2,7 +2,6 @@
 
 import { beforeAll, describe, expect, it } from 'vitest'
 import { marksOfMessage } from '#agent/untrusted/result-marks.ts'
-import { itInTurn } from '#test/support/long.ts'
 import { calls, listTexts, model, type Reply, says } from '#test/support/scripted-model.ts'
 import { applyMigrations, call, newKey, newSession, newTenant, request } from '#test/worker/client.ts'
 import { listMessages } from '#test/worker/listen.ts'
@@ -45,7 +44,7 @@ describe('a turn in a repository', () => {
     expect(readLast()).toContain('Changes that are not committed: 1\n?? ')
   })
 
-  itInTurn('stays within its budget', async () => {
+  it('stays within its budget', async () => {
     const { ask, put, readLast } = await setUp([
       repository,
       says('1'),
@@ -62,7 +61,7 @@ describe('a turn in a repository', () => {
     expect(readLast().length).toBeLessThan(2_500)
   })
 
-  itInTurn('is not described to who may run no commands, nor where it is switched off', async () => {
+  it('is not described to who may run no commands, nor where it is switched off', async () => {
     const one = await setUp([repository, says('1'), says('2')])
     await one.put('a.txt', 'one\n')
     await one.ask('Begin')
@@ -102,7 +101,7 @@ describe('the marks of the state', () => {
   })
 })
 
-itInTurn('is no part of what readers of the session get', async () => {
+it('is no part of what readers of the session get', async () => {
   const { ask, put, id, key } = await setUp([repository, says('1'), says('2')])
   await put('a.txt', 'one\n')
   await ask('Begin')

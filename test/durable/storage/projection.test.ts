@@ -57,7 +57,7 @@ describe('history', () => {
     ])
   })
 
-  itInTurn('finds the session and its messages', async () => {
+  it('finds the session and its messages', async () => {
     const { id } = await newSession({ model: model([says('a quokka, of course')]).id })
     await send(id, 'which animal smiles?')
     await isComplete(id)
@@ -102,7 +102,7 @@ describe('while D1 is unreachable', () => {
     expect(await stored(id)).toHaveLength(2)
   })
 
-  itInTurn('a session can be created and is listed afterwards', async () => {
+  it('a session can be created and is listed afterwards', async () => {
     vi.spyOn(console, 'warn').mockImplementation(() => undefined)
     outage.isDatabaseDown = true
     const { id } = await newSession({ title: 'Made in the dark' })
@@ -115,7 +115,7 @@ describe('while D1 is unreachable', () => {
     expect(await titles()).toEqual(['Made in the dark'])
   })
 
-  itInTurn('a question can still be found and answered', async () => {
+  it('a question can still be found and answered', async () => {
     vi.spyOn(console, 'warn').mockImplementation(() => undefined)
     const scripted = model([calls({ id: 'q', name: 'clarify', input: { question: 'Well?' } }), says('Fine.')])
     const { id } = await newSession({ model: scripted.id })
@@ -150,7 +150,7 @@ describe('while D1 is unreachable', () => {
     expect(results).toEqual([{ n: 2 }])
   })
 
-  itInTurn('turns that are undone during the outage are undone in history too', async () => {
+  it('turns that are undone during the outage are undone in history too', async () => {
     vi.spyOn(console, 'warn').mockImplementation(() => undefined)
     const { id } = await newSession({ model: model([says('one'), says('mistake'), says('three')]).id })
     await send(id, 'first')
@@ -200,7 +200,7 @@ describe('while D1 is slow', () => {
     await until(async () => (await alarmOf(id)) === null)
   })
 
-  itInTurn('a partly sent row is completed by the next instance of the object', async () => {
+  it('a partly sent row is completed by the next instance of the object', async () => {
     const held = new Gate()
     const before = await countPages()
     outage.beforeBatch = async () => ((await countPages()) > before + 5 ? held.waitUntilOpen() : undefined)
@@ -270,7 +270,7 @@ describe('an object that lost its storage', () => {
     await isComplete(id)
   })
 
-  itInTurn('continues to count usage and has a stream that ends', async () => {
+  it('continues to count usage and has a stream that ends', async () => {
     const { id } = await newSession({ model: model([says('one'), says('two')]).id })
     await send(id, 'first')
     await isComplete(id)
@@ -282,7 +282,7 @@ describe('an object that lost its storage', () => {
     listener.close()
   })
 
-  itInTurn('sends the stored calls and answer of a run, and its end, to a repeated stream', async () => {
+  it('sends the stored calls and answer of a run, and its end, to a repeated stream', async () => {
     const scripted = model([calls(write), says('one')])
     const { id } = await newSession({ model: scripted.id })
     const ask = (path: string, body: object) =>
@@ -310,7 +310,7 @@ describe('an object that lost its storage', () => {
     expect(scripted.requests).toHaveLength(3)
   })
 
-  itInTurn('is unknown when history does not have it', async () => {
+  it('is unknown when history does not have it', async () => {
     expect(await objectOf('ses_none').info.get(ownerAuthority())).toBe(undefined)
     expect((await request('GET', '/api/sessions/ses_none')).status).toBe(404)
   })
@@ -330,14 +330,14 @@ describe('rows', () => {
     expect(await written(id, () => send(id, 'second'))).toBeLessThanOrEqual(2)
   })
 
-  itInTurn('a step with tools writes two more rows', async () => {
+  it('a step with tools writes two more rows', async () => {
     const list = (n: number) => calls({ id: `t${n}`, name: 'todo', input: {} })
     const { id } = await newSession({ model: model([says('one'), list(1), list(2), list(3), says('done')]).id })
     await send(id, 'first')
     expect(await written(id, () => send(id, 'second'))).toBeLessThanOrEqual(2 + 3 * 2)
   })
 
-  itInTurn('a wake-up writes no rows', async () => {
+  it('a wake-up writes no rows', async () => {
     const { id } = await newSession({ model: model([says('one')]).id })
     await send(id, 'first')
     await isComplete(id)
@@ -393,7 +393,7 @@ describe('large content', () => {
     await isComplete(id)
   })
 
-  itInTurn('the longest message is streamed completely and truncated in history', async () => {
+  it('the longest message is streamed completely and truncated in history', async () => {
     const scripted = model([says('Long.'), says('Still there.')])
     const { id } = await roomy(scripted.id)
     const text = '長い文章。'.repeat(118_000)

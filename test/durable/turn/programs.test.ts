@@ -1,7 +1,6 @@
 /** Tests programs of the model: their calls pass the dispatcher, emit events, are recorded, and end with the program. */
 
 import { afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
-import { itInTurn } from '#test/support/long.ts'
 import { type ScriptedCall, calls, model, type Reply, listTexts, says, until } from '../../support/scripted-model.ts'
 import { bindings, call, applyMigrations, newSession, request } from '../../worker/client.ts'
 import { sendAndStream, subscribe, listMessages, type Run } from '../../worker/listen.ts'
@@ -71,7 +70,7 @@ describe('a program', () => {
     expect(listTexts(scripted.requests[1]!)).toHaveLength(3)
   })
 
-  itInTurn('is offered with the tools of the session', async () => {
+  it('is offered with the tools of the session', async () => {
     const { scripted } = await ran('1', { toolsets: { enabled: ['code_execution', 'read_file'] } })
     const tools = scripted.requests[0]?.tools as readonly { function: { name: string; description?: string } }[]
     const { description } = tools.find((tool) => tool.function.name === 'execute_code')!.function
@@ -80,14 +79,14 @@ describe('a program', () => {
     expect(description).not.toContain('web_search')
   })
 
-  itInTurn('cannot call missing tools, or tools that are not for programs', async () => {
+  it('cannot call missing tools, or tools that are not for programs', async () => {
     const { result } = await ran('console.log(typeof terminal, typeof todo, typeof execute_code, typeof read_file)', {
       toolsets: { enabled: ['code_execution', 'todo', 'read_file'] },
     })
     expect(result.output).toBe('undefined undefined undefined function')
   })
 
-  itInTurn('gets the contents each time it reads a file', async () => {
+  it('gets the contents each time it reads a file', async () => {
     const source = `await write_file('a', 'text')\nawait read_file('a')\nawait read_file('a')\nconst again = await read_file('a')\nagain.content`
     expect((await ran(source)).result.output).toBe('1|text')
   })
@@ -107,20 +106,20 @@ describe('a program', () => {
     expect(JSON.stringify(scripted.requests[1]?.messages)).toMatch(/<untrusted-.{0,400}order pizza/)
   })
 
-  itInTurn('makes at most fifty calls', async () => {
+  it('makes at most fifty calls', async () => {
     const source = `let n = 0\ntry { for (;;) { await read_file('none').catch((e) => { if (/at most/.test(e)) throw e }); n++ } } catch (e) { console.log(n, e.message) }`
     const { result } = await ran(source)
     expect(result).toMatchObject({ status: 'success', tool_calls_made: 50 })
     expect(result.output).toMatch(/^50 read_file: a program makes at most 50 calls/)
   })
 
-  itInTurn('gets an exception when a tool refuses', async () => {
+  it('gets an exception when a tool refuses', async () => {
     const { result } = await ran(`await read_file('missing.txt')`)
     expect(result).toMatchObject({ status: 'error', tool_calls_made: 1 })
     expect(result.error).toMatch(/^ToolError: read_file: File not found: missing\.txt[\s\S]*line 1$/)
   })
 
-  itInTurn('in Python fails with an explanation where Python is missing', async () => {
+  it('in Python fails with an explanation where Python is missing', async () => {
     await setPolicy({ mode: 'off' })
     const { id } = await session([calls(code('print(1)', { language: 'python' })), says('Done.')])
     await ended(id, await begin(id))
@@ -145,7 +144,7 @@ describe('the calls of a program', () => {
     expect(told[2]?.['duration_ms']).toBeTypeOf('number')
   })
 
-  itInTurn('are replayed to later subscribers', async () => {
+  it('are replayed to later subscribers', async () => {
     const { id, stream } = await ran(`await write_file('a', 'x')`)
     const later = await subscribe(id, 0)
     await later.waitFor('run.completed')
@@ -167,7 +166,7 @@ describe('approval', () => {
     expect(log).toMatchObject([{ call_id: 'c1.1', tool: 'terminal', decision: 'denied', by: 'nobody' }])
   })
 
-  itInTurn('by a rule or for the session also covers calls of programs', async () => {
+  it('by a rule or for the session also covers calls of programs', async () => {
     const rules = [
       { do: 'allow', tool: 'terminal', match: 'git push*' },
       { do: 'deny', tool: 'write_file' },
@@ -181,7 +180,7 @@ describe('approval', () => {
     expect(await fileOf(id, 'a')).toBe(404)
   })
 
-  itInTurn('is never given to a hardline call', async () => {
+  it('is never given to a hardline call', async () => {
     await setPolicy({ mode: 'off' })
     const { result } = await ran(`await terminal('rm -rf /')`)
     expect(result.error).toMatch(/never runs here/)
@@ -239,14 +238,14 @@ describe('a program that is cut off', () => {
   })
 })
 
-itInTurn('replies that only run programs do not count as steps', async () => {
+it('replies that only run programs do not count as steps', async () => {
   const program = () => calls({ name: 'execute_code', input: { code: '1' } })
   const { id, scripted } = await session([program(), program(), program(), says('Done.')], { agent: { max_turns: 1 } })
   expect(await ended(id, await begin(id))).toMatchObject({ exit_reason: 'answered', output: 'Done.' })
   expect(scripted.requests).toHaveLength(4)
 })
 
-itInTurn('is not offered without a Worker Loader, which the health page reports', async () => {
+it('is not offered without a Worker Loader, which the health page reports', async () => {
   const { body } = await call<{ bindings: { LOADER: string } }>('GET', '/health/detailed')
   expect(body.bindings.LOADER).toBe('bound')
   const { LOADER: _, ...bare } = bindings

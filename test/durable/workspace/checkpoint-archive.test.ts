@@ -6,7 +6,6 @@ import type { VirtualBackend } from '#backends/virtual/virtual.ts'
 import { openCheckpointArchive } from '#durable/workspace/checkpoint-archive.ts'
 import { sessionBackend } from '#durable/workspace/session-backend.ts'
 import { uploadInParts } from '#durable/workspace/checkpoint-archive.ts'
-import { itInTurn } from '#test/support/long.ts'
 import { bindings, inWorkspace } from '../../backends/support/workspace.ts'
 
 const bytes = (text: string) => new TextEncoder().encode(text)
@@ -105,16 +104,15 @@ describe('a turn on a host', () => {
       expect(await stored(prefix)).toBe(2)
     }))
 
-  itInTurn('stores none when the system looks at the workspace', () =>
+  it('stores none when the system looks at the workspace', () =>
     onHost(async ({ life, prefix }) => {
       const session = life()
       session.begin('r1')
       expect((await session.inspect('cat /dev/null; touch seen', T)).exitCode).toBe(0)
       expect(await stored(prefix)).toBe(0)
-    }),
-  )
+    }))
 
-  itInTurn('keeps a named state at once, to which later changes of the same turn belong', () =>
+  it('keeps a named state at once, to which later changes of the same turn belong', () =>
     onHost(async ({ life, host }) => {
       const session = life()
       session.begin('r1')
@@ -124,10 +122,9 @@ describe('a turn on a host', () => {
       expect((await listed(session)).map(([run]) => run)).toEqual(['r1~safe', 'r1'])
       await back(session, 1)
       expect(await tree(host)).toContain('./a.txt:1')
-    }),
-  )
+    }))
 
-  itInTurn('can be reverted', () =>
+  it('can be reverted', () =>
     onHost(async ({ life, host, prefix }) => {
       const session = life()
       await session.userFiles.write('d/e/f', bytes('0'))
@@ -144,10 +141,9 @@ describe('a turn on a host', () => {
       await back(session, 2)
       expect(await tree(host)).toBe(before)
       expect([await stored(prefix), await listed(session)]).toEqual([0, []])
-    }),
-  )
+    }))
 
-  itInTurn('keeps later changes by the user, unless `all` is set', () =>
+  it('keeps later changes by the user, unless `all` is set', () =>
     onHost(async ({ life }) => {
       const session = life()
       session.begin('run1')
@@ -161,10 +157,9 @@ describe('a turn on a host', () => {
         left: [],
       })
       expect((await session.exec('cat b d/note; ls d', T)).stdout).toBe('personpersonnote\n')
-    }),
-  )
+    }))
 
-  itInTurn('can be reverted for a single file', () =>
+  it('can be reverted for a single file', () =>
     onHost(async ({ life }) => {
       const session = life()
       await session.userFiles.write('a', bytes('0'))
@@ -173,10 +168,9 @@ describe('a turn on a host', () => {
       await back(session, 1, { path: '/workspace/a' })
       expect((await session.exec('cat a b', T)).stdout).toBe('01\n')
       expect(await listed(session)).toHaveLength(1)
-    }),
-  )
+    }))
 
-  itInTurn('lists files that are too large for an archive, and does not change them', () =>
+  it('lists files that are too large for an archive, and does not change them', () =>
     onHost(async ({ life }) => {
       const session = life()
       await session.userFiles.write('node_modules/x', bytes('0'))
@@ -188,10 +182,9 @@ describe('a turn on a host', () => {
         left: ['/workspace/node_modules'],
       })
       expect((await session.exec('cat node_modules/x; ls', T)).stdout).toBe('1\nnode_modules\n')
-    }),
-  )
+    }))
 
-  itInTurn('lists files that the host could not read, and does not change them', () =>
+  it('lists files that the host could not read, and does not change them', () =>
     onHost(async ({ life, host }) => {
       const locked: PortableBackend = {
         ...host,
@@ -203,10 +196,9 @@ describe('a turn on a host', () => {
       session.begin('run1')
       await session.exec('rm locked; rm a', T)
       expect(await back(session)).toMatchObject({ restored: ['/workspace/a'], left: ['/workspace/locked'] })
-    }),
-  )
+    }))
 
-  itInTurn('removes nothing when the files before it were not all listed', () =>
+  it('removes nothing when the files before it were not all listed', () =>
     onHost(async ({ life, host }) => {
       const root = { path: '/workspace', type: 'directory', size: 0, modified: 0, isPartial: true } as const
       const partial: PortableBackend = {
@@ -219,10 +211,9 @@ describe('a turn on a host', () => {
       await before.exec('echo 1 > a', T)
       expect(await back(after)).toMatchObject({ restored: [], left: ['/workspace'] })
       expect(await host.files.stat('unlisted')).toBeDefined()
-    }),
-  )
+    }))
 
-  itInTurn('lists later changes', () =>
+  it('lists later changes', () =>
     onHost(async ({ life }) => {
       const session = life()
       await session.userFiles.write('a', bytes('0'))
@@ -236,10 +227,9 @@ describe('a turn on a host', () => {
         { path: '/workspace/b', before: undefined, after: bytes('1\n') },
         { path: '/workspace/long', tooLarge: true },
       ])
-    }),
-  )
+    }))
 
-  itInTurn('continues without a checkpoint when none can be saved', () =>
+  it('continues without a checkpoint when none can be saved', () =>
     onHost(async ({ life, host }) => {
       const warned = vi.spyOn(console, 'warn').mockImplementation(() => undefined)
       const session = life({
@@ -252,8 +242,7 @@ describe('a turn on a host', () => {
       expect(await session.exec('echo 1 > a; cat a', T)).toMatchObject({ stdout: '1\n' })
       expect(warned).toHaveBeenCalledOnce()
       warned.mockRestore()
-    }),
-  )
+    }))
 })
 
 describe('a rollback that is interrupted by a crash', () => {
@@ -283,7 +272,7 @@ describe('a rollback that is interrupted by a crash', () => {
       }),
   )
 
-  itInTurn('is dropped when its archive is missing', () =>
+  it('is dropped when its archive is missing', () =>
     onHost(async ({ life, prefix }) => {
       const session = life()
       session.begin('run1')
@@ -294,8 +283,7 @@ describe('a rollback that is interrupted by a crash', () => {
       expect((await life().exec('cat a', T)).stdout).toBe('1\n')
       expect(error).toHaveBeenCalledOnce()
       error.mockRestore()
-    }),
-  )
+    }))
 })
 
 describe('an upload', () => {

@@ -2,7 +2,6 @@
 
 import { beforeAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest'
 import { replaceClock } from '#durable/platform/clock.ts'
-import { itInTurn } from '#test/support/long.ts'
 import { createSkippingClock } from '../../support/clock.ts'
 import { opusBytes } from '../../backends/media/fixtures.ts'
 import {
@@ -44,7 +43,7 @@ describe('/platform', () => {
     expect(text).toContain('files up to 50 MB')
   })
 
-  itInTurn('has no meaning beyond chats', async () => {
+  it('has no meaning beyond chats', async () => {
     const { id } = await newSession()
     const { body } = await call<Run>('POST', `/api/sessions/${id}/chat`, { body: { input: '/platform' } })
     expect(body.output).toContain('has a meaning in the chats of a channel alone')
@@ -89,7 +88,7 @@ describe('choices as buttons', () => {
     expect(labelsOf(chat)).not.toContain(label)
   })
 
-  itInTurn('/model shows the usable models in pages', async () => {
+  it('/model shows the usable models in pages', async () => {
     const { chat, key } = await newChat([], { admins: ['11'] })
     const [provider = ''] = chat.scripted.id.split('/')
     const models = Object.fromEntries(
@@ -108,7 +107,7 @@ describe('choices as buttons', () => {
     await chat.api.waitForText('The model is now')
   })
 
-  itInTurn('/sessions shows the earlier conversations', async () => {
+  it('/sessions shows the earlier conversations', async () => {
     const { chat } = await newChat([says('One.')])
     await receiveMessage(chat, 'Hello')
     await chat.api.waitForText('One.')
@@ -120,7 +119,7 @@ describe('choices as buttons', () => {
     expect(chat.scripted.requests).toHaveLength(1)
   })
 
-  itInTurn('only the person who asked may choose, and a press has the rights of that person', async () => {
+  it('only the person who asked may choose, and a press has the rights of that person', async () => {
     const { chat } = await newChat([], { allow_users: ['11', '12'] })
     await open(chat, '/busy', 'queue')
     const data = dataOf(chat, 'queue')
@@ -154,7 +153,7 @@ describe('/busy and /footer', () => {
     }
   })
 
-  itInTurn('an answer ends with model, context and cost', async () => {
+  it('an answer ends with model, context and cost', async () => {
     const { chat } = await newChat([says('Plain.'), says('With it.'), says('Again plain.')])
     await receiveMessage(chat, 'hi')
     await chat.api.waitForText('Plain.')
@@ -213,7 +212,7 @@ describe('/pause', () => {
     expect([chat.api.sentTexts.length, chat.scripted.requests.length]).toEqual([3, 1])
   })
 
-  itInTurn('stands in the audit log with the person', async () => {
+  it('stands in the audit log with the person', async () => {
     const { key, chat } = await newChat([], { admins: ['11'] })
     await receiveMessage(chat, '/pause')
     await chat.api.waitForText('is paused')
@@ -223,7 +222,7 @@ describe('/pause', () => {
     )
   })
 
-  itInTurn('is refused to others, and says how it is used', async () => {
+  it('is refused to others, and says how it is used', async () => {
     const { key, chat } = await newChat([], { admins: ['11'] })
     await receiveMessage(chat, '/pause', ofBert)
     await chat.api.waitForText('You may not use /pause')
@@ -251,7 +250,7 @@ describe('/save', () => {
     expect(chat.scripted.requests).toHaveLength(2)
   })
 
-  itInTurn.each([
+  it.each([
     ['json', /^\{"format":"talaria\.session"/],
     ['html', /^<!doctype html>/i],
   ])('writes %s', async (format, expected) => {
@@ -282,7 +281,7 @@ describe('/save', () => {
     expect(await saved('/save html')).toContain(secret)
   })
 
-  itInTurn.each([
+  it.each([
     ['/save', /no conversation/],
     ['/save pdf', /Usage: \/save/],
     ['/save md html', /Usage: \/save/],
@@ -324,7 +323,7 @@ describe('/voice', () => {
     expect([chat.api.callsOf('sendVoice').length, spoken().length]).toEqual([1, 1])
   })
 
-  itInTurn('on speaks the answers to voice messages alone', async () => {
+  it('on speaks the answers to voice messages alone', async () => {
     const { chat } = await newChat([says('By text.'), says('By voice.')])
     chat.api.files.set('voice-1', new TextEncoder().encode('OggS and so on'))
     await receiveMessage(chat, '/voice on')
@@ -335,7 +334,7 @@ describe('/voice', () => {
     expect(spoken()).toEqual(['By voice.'])
   })
 
-  itInTurn('costs nothing but the voice when the vendor fails', async () => {
+  it('costs nothing but the voice when the vendor fails', async () => {
     const { key, chat } = await newChat([says('The text.')])
     await receiveMessage(chat, '/voice tts')
     await chat.api.waitForText('Voice: tts')
@@ -347,7 +346,7 @@ describe('/voice', () => {
     expect(await getLastRun(await getSessionId(chat), key)).not.toHaveProperty('delivery_error')
   })
 
-  itInTurn('is refused where nobody can speak', async () => {
+  it('is refused where nobody can speak', async () => {
     const { key, chat } = await newChat([])
     await call('PATCH', '/api/settings', { key, body: { tts: { provider: 'elevenlabs' } } })
     await receiveMessage(chat, '/voice on')

@@ -242,7 +242,7 @@ describe('a guest of a channel', () => {
     expect(answer).not.toContain(`says ${hidden}`)
   })
 
-  itInTurn.each(sayings)('gets no more than the own chat by %s', async (text, expected) => {
+  it.each(sayings)('gets no more than the own chat by %s', async (text, expected) => {
     const answer = await trySaying(typeof text === 'string' ? text : text(world))
     expect(answer).toMatch(patternOf(expected))
     expect(answer.replaceAll(/"[^"]*"/g, '')).not.toContain(hidden)
@@ -266,7 +266,7 @@ describe('a guest of a channel', () => {
     expect(answer.body.text).toBe(nothingWaits)
   })
 
-  itInTurn('summarises the own conversation alone by /compress here', async () => {
+  it('summarises the own conversation alone by /compress here', async () => {
     const { api, scripted } = world.chat
     const [asked, sent] = [scripted.requests.length, api.sentTexts.length]
     await receiveMessage(world.chat, '/compress here 1', guest)
@@ -276,7 +276,7 @@ describe('a guest of a channel', () => {
       expect(sentToModel).not.toContain(other)
   })
 
-  itInTurn('gets the own conversation alone by /save', async () => {
+  it('gets the own conversation alone by /save', async () => {
     const { api } = world.chat
     const before = api.sentFiles.length
     await trySaying('/save json')
@@ -288,11 +288,11 @@ describe('a guest of a channel', () => {
     for (const other of ['Noted', 'tool_calls', `says ${hidden}`]) expect(text).not.toContain(other)
   })
 
-  itInTurn.each(presses3)('decides nothing by %s', async (_what, data) => {
+  it.each(presses3)('decides nothing by %s', async (_what, data) => {
     expect(await tryPressing(data(world))).toBe('Expired: this is not waiting for an answer any more.')
   })
 
-  itInTurn('has changed nothing of the tenant', async () => {
+  it('has changed nothing of the tenant', async () => {
     const { tenant, ownerSession } = world
     const { key } = tenant
     const get = async (path: string) => JSON.stringify((await call('GET', path, { key })).body)
@@ -360,7 +360,7 @@ describe('a guest of a free channel of Slack', () => {
     expect(await answerTo(text)).toMatch(patternOf(expected)),
   )
 
-  itInTurn('decides nothing in the thread of another person', async () => {
+  it('decides nothing in the thread of another person', async () => {
     const inThread = { channel: 'C2', thread_ts: '1.1', parent_user_id: 'U1' }
     for (const text of ['!approve', '!approve all always', '!deny all'])
       expect(await answerTo(text, inThread)).toBe('Only who asked, or an admin, may answer this.')

@@ -2,7 +2,6 @@
 
 import { afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { replaceClock } from '#durable/platform/clock.ts'
-import { itInTurn } from '#test/support/long.ts'
 import { createChat, getLastRun, getSessionId, receiveMessage } from '../../support/chat.ts'
 import { createSkippingClock } from '../../support/clock.ts'
 import { Gate, hangs, listTexts, type ModelRequest, says, until } from '../../support/scripted-model.ts'
@@ -37,7 +36,7 @@ describe('a turn that takes long', () => {
     await until(() => !isWaiting())
   })
 
-  itInTurn('says nothing where the channel wants none', async () => {
+  it('says nothing where the channel wants none', async () => {
     const clock = createSkippingClock()
     replaceClock(clock)
     const gate = new Gate()
@@ -71,7 +70,7 @@ describe('messages that wait behind a turn', () => {
     expect(last).toEqual(['user: a', 'user: b', 'user: c', 'user: e'])
   })
 
-  itInTurn('are 32 by default', async () => {
+  it('are 32 by default', async () => {
     const { key } = await newTenant()
     const { channel } = await createChat([], {}, key)
     const { body } = await call<{ settings: object }>('GET', `/api/channels/${channel}`, { key })
@@ -121,7 +120,7 @@ describe('a message that the platform finds too long', () => {
     expect(sentTexts[2]?.length).toBeLessThan(sentTexts[1]?.length ?? 0)
   })
 
-  itInTurn('is given up when it is short, and the run says so', async () => {
+  it('is given up when it is short, and the run says so', async () => {
     const { key } = await newTenant()
     const chat = await createChat([says('Short.')], {}, key)
     chat.api.overrideNext('sendMessage', { status: 400, description: 'Bad Request: message is too long' })

@@ -1,7 +1,6 @@
 /** Tests bursts, confirmations while busy, progress, home chats and jobs of people in chats. */
 
 import { beforeAll, describe, expect, it } from 'vitest'
-import { itInTurn } from '#test/support/long.ts'
 import { evict, fireAlarm } from '../../durable/support/object.ts'
 import {
   bert,
@@ -41,7 +40,7 @@ describe('messages within burst_ms', () => {
     expect(await listLines(await getSessionId(chat))).toEqual(['user: first\nsecond', 'assistant: Understood.'])
   })
 
-  itInTurn('count once, however often they are delivered', async () => {
+  it('count once, however often they are delivered', async () => {
     const chat = await createChat([says('Understood.')], { burst_ms: 300 })
     const update = createUpdate({ message: createMessage('once') })
     for (let n = 0; n < 3; n++) expect((await postUpdate(chat, update)).status).toBe(200)
@@ -51,7 +50,7 @@ describe('messages within burst_ms', () => {
     expect(lastTexts(chat.scripted.requests)).toEqual(['user: once'])
   })
 
-  itInTurn('go before a command, which is not held back', async () => {
+  it('go before a command, which is not held back', async () => {
     const gate = new Gate()
     const chat = await createChat([hangs(gate)], { burst_ms: 10_000 })
     await receiveMessage(chat, 'work')
@@ -80,7 +79,7 @@ describe('a message during a turn', () => {
     expect(chat.api.sentTexts.filter((text) => text.startsWith('Noted'))).toHaveLength(1)
   })
 
-  itInTurn('that is queued has a turn of its own, in order', async () => {
+  it('that is queued has a turn of its own, in order', async () => {
     const gate = new Gate()
     const chat = await createChat([hangs(gate), says('To b.'), says('To c.')], { busy_mode: 'queue' })
     await receiveMessage(chat, 'a')
@@ -94,7 +93,7 @@ describe('a message during a turn', () => {
     expect(lastTexts(chat.scripted.requests)).toEqual(['user: a', 'user: b', 'user: c'])
   })
 
-  itInTurn('that comes after /stop is answered, and /stop is no message', async () => {
+  it('that comes after /stop is answered, and /stop is no message', async () => {
     const gate = new Gate()
     const chat = await createChat([hangs(gate), says('Fresh.')])
     await receiveMessage(chat, 'work')
@@ -151,7 +150,7 @@ describe('progress', () => {
     expect(chat.api.sentTexts.at(-1)).toBe('released')
   })
 
-  itInTurn('is switched by /verbose for one chat', async () => {
+  it('is switched by /verbose for one chat', async () => {
     const todo = calls({ name: 'todo', input: {} })
     const chat = await createChat([todo, says('One.'), todo, says('Two.')])
     await receiveMessage(chat, 'work')
@@ -187,7 +186,7 @@ describe('/sethome', () => {
     expect((await jobFor(key, 'telegram')).status).toBe(400)
   })
 
-  itInTurn('is for admins where there are any, and for nobody whom only "*" lets in', async () => {
+  it('is for admins where there are any, and for nobody whom only "*" lets in', async () => {
     const open = await createChat([], {})
     await receiveMessage(open, '/sethome')
     await open.api.waitForText('You may not use /sethome')

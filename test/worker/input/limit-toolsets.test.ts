@@ -1,7 +1,6 @@
 /** Tests the header `X-Talaria-Toolsets` on every route that starts a run. */
 
 import { beforeAll, describe, expect, it } from 'vitest'
-import { itInTurn } from '#test/support/long.ts'
 import { calls, model, says, until } from '../../support/scripted-model.ts'
 import { applyMigrations, call, type ErrorBody, newSession, newTenant } from '../client.ts'
 
@@ -37,7 +36,7 @@ describe.each(targets)('a request to %s', (_name, targetOf) => {
     expect(namesOf(scripted.requests[0])).toEqual(['read_file', 'todo'])
   })
 
-  itInTurn('is refused with a toolset that does not exist, or that policy excludes', async () => {
+  it('is refused with a toolset that does not exist, or that policy excludes', async () => {
     const { key } = await newTenant()
     await call('PATCH', '/api/settings', { key, body: { toolsets: { disabled: ['terminal'] } } })
     const { id } = await newSession({}, key)
@@ -59,7 +58,7 @@ describe.each(targets)('a request to %s', (_name, targetOf) => {
   })
 })
 
-itInTurn('counts the policy of the session that the request continues', async () => {
+it('counts the policy of the session that the request continues', async () => {
   const { key } = await newTenant()
   const { id } = await newSession({ settings: { toolsets: { enabled: ['todo'] } } }, key)
   const body = { input: 'hi', model: model(() => says('done')).id }
@@ -67,7 +66,7 @@ itInTurn('counts the policy of the session that the request continues', async ()
   expect([(await ask('file')).status, (await ask('todo')).status]).toEqual([403, 200])
 })
 
-itInTurn('runs no other tool, and holds for this request only', async () => {
+it('runs no other tool, and holds for this request only', async () => {
   const { key } = await newTenant()
   const scripted = model([calls({ name: 'terminal', input: { command: 'echo ran' } }), says('done'), says('more')])
   const { id } = await newSession({}, key)

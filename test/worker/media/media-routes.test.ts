@@ -55,7 +55,7 @@ describe('the official SDK', () => {
     expect(vendors.calls[0]?.key).toBe('Bearer test-key')
   })
 
-  itInTurn('may send every field of images with its default', async () => {
+  it('may send every field of images with its default', async () => {
     const { key } = await newTenant()
     const passed = {
       size: 'auto',
@@ -70,7 +70,7 @@ describe('the official SDK', () => {
     expect(sentTo('/images/')).toEqual([{ model: 'gpt-image-2', prompt: 'a fox', ...passed, output_compression: 100 }])
   })
 
-  itInTurn('edits images', async () => {
+  it('edits images', async () => {
     const { key } = await newTenant()
     vendors.begin(() => Response.json({ data: [{ b64_json: image }] }))
     const [one, two, mask] = await Promise.all(
@@ -104,7 +104,7 @@ describe('the official SDK', () => {
     expect(body.data).toContainEqual(expect.objectContaining({ key: 'openai/gpt-image-2', calls: 1, cost_usd: 0.053 }))
   })
 
-  itInTurn('speaks', async () => {
+  it('speaks', async () => {
     const { key } = await newTenant()
     const answer = await client(key).audio.speech.create({ model: 'gpt-4o-mini-tts', voice: 'nova', input: 'Hello.' })
     expect([answer.headers.get('content-type'), new Uint8Array(await answer.arrayBuffer())]).toEqual([
@@ -116,7 +116,7 @@ describe('the official SDK', () => {
     ])
   })
 
-  itInTurn('transcribes', async () => {
+  it('transcribes', async () => {
     const { key } = await newTenant()
     const file = await toFile(opusBytes(['sound']), 'anything.bin')
     const sdk = client(key)
@@ -162,7 +162,7 @@ describe('other providers', () => {
     ])
   })
 
-  itInTurn('ElevenLabs speaks with its own voice, whatever voice of OpenAI the client names', async () => {
+  it('ElevenLabs speaks with its own voice, whatever voice of OpenAI the client names', async () => {
     const { key } = await withCredential('elevenlabs', { tts: { provider: 'elevenlabs', voice: 'abc123' } })
     vendors.begin(() => new Response(opusBytes(['x'])))
     const answer = await speak(key, { input: 'Hello.', response_format: 'opus' })
@@ -173,7 +173,7 @@ describe('other providers', () => {
     ])
   })
 
-  itInTurn('Gemini speaks as WAV, also in pieces, and no other format', async () => {
+  it('Gemini speaks as WAV, also in pieces, and no other format', async () => {
     const { key } = await withCredential('gemini', { tts: { provider: 'gemini', voice: 'Puck' } })
     vendors.begin(({ url, body }) => {
       if (!url.endsWith('/v1beta/models/gemini-3.8-flash-tts:generateContent')) return undefined
@@ -204,7 +204,7 @@ describe('other providers', () => {
     expect([await mp3.text(), await long.text()].join()).toMatch(/makes wav, pcm, not mp3.*at most 8000 characters/s)
   })
 
-  itInTurn('FAL makes images in its queue', async () => {
+  it('FAL makes images in its queue', async () => {
     const { key } = await withCredential('fal', { image: { provider: 'fal' } })
     let asked = 0
     vendors.begin(({ url }) => {
@@ -229,7 +229,7 @@ describe('other providers', () => {
     expect(sentTo('queue.fal.run').at(0)).toMatchObject({ image_size: 'portrait_16_9' })
   })
 
-  itInTurn('Workers AI does all three by its binding', async () => {
+  it('Workers AI does all three by its binding', async () => {
     const asked: (readonly [string, object])[] = []
     deployment.ai = {
       run: async (model, input) => {
@@ -305,7 +305,7 @@ describe('money', () => {
     expect(body.data[0].cost_usd / 0.067).toBeCloseTo(units)
   })
 
-  itInTurn('that is spent sends nothing', async () => {
+  it('that is spent sends nothing', async () => {
     const { id, key } = await newTenant()
     await call('PATCH', `/api/admin/tenants/${id}`, { body: { limits: { usd_per_day: 0.08 } } })
     const ask = () => call<ErrorBody>('POST', '/v1/images/generations', { key, body: { prompt: 'a fox', ...medium } })
@@ -317,7 +317,7 @@ describe('money', () => {
     expect(vendors.calls).toHaveLength(1)
   })
 
-  itInTurn('cannot be counted for a model without a known price: nothing is sent', async () => {
+  it('cannot be counted for a model without a known price: nothing is sent', async () => {
     const { id, key } = await newTenant()
     await call('PATCH', `/api/admin/tenants/${id}`, { body: { limits: { usd_per_day: 1 } } })
     const body = { model: 'tts-1', voice: 'alloy', input: 'x' }
@@ -325,7 +325,7 @@ describe('money', () => {
     expect([answer.status, answer.body.error.param, vendors.calls.length]).toEqual([400, 'model', 0])
   })
 
-  itInTurn('is settled: what a refused call has reserved is free again', async () => {
+  it('is settled: what a refused call has reserved is free again', async () => {
     const { id, key } = await newTenant()
     await call('PATCH', `/api/admin/tenants/${id}`, { body: { limits: { usd_per_day: 0.06 } } })
     vendors.begin(() => Response.json({ error: { message: 'not allowed' } }, { status: 400 }))
@@ -368,7 +368,7 @@ describe('failures', () => {
     expect(JSON.stringify(answer.body)).not.toContain('test-key')
   })
 
-  itInTurn('HTML where JSON is expected is one', async () => {
+  it('HTML where JSON is expected is one', async () => {
     const { key } = await newTenant()
     vendors.begin(() => new Response('<html>challenge</html>'))
     const answer = await call<ErrorBody>('POST', '/v1/images/generations', { key, body: { prompt: 'a fox' } })
@@ -383,7 +383,7 @@ describe('failures', () => {
     expect(vendors.calls).toHaveLength(1)
   })
 
-  itInTurn.each([
+  it.each([
     ['images/generations', { prompt: 'x' }, { image: { provider: 'fal' } }, 'FAL_API_KEY'],
     ['audio/speech', { model: 'tts-1', input: 'x' }, { tts: { provider: 'elevenlabs' } }, 'ELEVENLABS_API_KEY'],
     ['images/generations', { prompt: 'x' }, { image: { provider: 'workers-ai' } }, 'ind AI'],
@@ -396,7 +396,7 @@ describe('failures', () => {
     expect(answer.body.error.message).toContain(hint)
   })
 
-  itInTurn.each([
+  it.each([
     [{}, 400],
     [{ prompt: '' }, 400],
     [{ prompt: 'x', n: 11 }, 400],
@@ -461,7 +461,7 @@ describe('failures', () => {
     })
   })
 
-  itInTurn('transcriptions refuse what is no sound', async () => {
+  it('transcriptions refuse what is no sound', async () => {
     const { key } = await newTenant()
     const file = await toFile(pngBytes(), 'voice.mp3', { type: 'audio/mpeg' })
     await expect(client(key).audio.transcriptions.create({ file, model: 'whisper-1' })).rejects.toMatchObject({

@@ -3,7 +3,6 @@
 import { runInDurableObject } from 'cloudflare:test'
 import { beforeAll, describe, expect, it } from 'vitest'
 import type * as z from 'zod'
-import { itInTurn } from '#test/support/long.ts'
 import type { responseShape } from '#worker/responses/response-shape.ts'
 import { ownerAuthority } from '../../support/authority.ts'
 import { calls, model as modelOf, type ModelRequest, says, type Script, until } from '../../support/scripted-model.ts'
@@ -57,7 +56,7 @@ describe('a response', () => {
     expect((await call('GET', `/v1/responses/${body.id}`)).body).toEqual(body)
   })
 
-  itInTurn('takes system messages, phases, images and a history', async () => {
+  it('takes system messages, phases, images and a history', async () => {
     let received: ModelRequest | undefined
     const name = model((asked) => {
       received = asked
@@ -80,7 +79,7 @@ describe('a response', () => {
     expect(String(received?.messages[0]?.content)).toMatch(/Be a pirate\.$/)
   })
 
-  itInTurn('streams numbered events, with the same items as the stored response', async () => {
+  it('streams numbered events, with the same items as the stored response', async () => {
     const events = await stream({ model: model(() => says('One ', 'two')), input: 'count' })
     expect(events.map(({ sequence_number: n }) => n)).toEqual(events.map((_, at) => at))
     const last = events.at(-1)?.response
@@ -111,7 +110,7 @@ describe('tools of the client', () => {
     expect(list.data).toMatchObject([{ type: 'function_call_output', call_id: result.call_id, output: 'sunny' }])
   })
 
-  itInTurn('continue by the whole input as well, in the same session', async () => {
+  it('continue by the whole input as well, in the same session', async () => {
     const name = model(asksWeather)
     const { body: first, headers } = await create({ model: name, input: 'weather?', tools: [weather], store: false })
     const [asked] = first.output
@@ -128,7 +127,7 @@ describe('tools of the client', () => {
     expect(second.headers.get('x-talaria-session-id')).toBe(headers.get('x-talaria-session-id'))
   })
 
-  itInTurn('stream their arguments, and are sent to another session as history', async () => {
+  it('stream their arguments, and are sent to another session as history', async () => {
     const name = model(asksWeather)
     const events = await stream({ model: name, input: 'weather?', tools: [weather] })
     expect(events.map(({ type }) => type.replace('response.', ''))).toEqual([
@@ -148,7 +147,7 @@ describe('tools of the client', () => {
     expect(textsOf((await create({ model: name, tools: [weather], input })).body)).toEqual(['It is dry.'])
   })
 
-  itInTurn('are refused for an unknown call, and for other kinds of tools', async () => {
+  it('are refused for an unknown call, and for other kinds of tools', async () => {
     const { body: first } = await create({ model: model(() => says('Hi.')), input: 'x' })
     const result = { type: 'function_call_output', call_id: 'call_none', output: 'x' }
     const unknown = await call('POST', '/v1/responses', { body: { previous_response_id: first.id, input: [result] } })
@@ -213,7 +212,7 @@ describe('compaction and counting', () => {
     expect((await call('POST', '/v1/responses/compact', { body: { input } })).status).toBe(400)
   })
 
-  itInTurn('counts prompt, tools, history and input', async () => {
+  it('counts prompt, tools, history and input', async () => {
     const name = model(() => says('Hi.'))
     const count = async (body: object) =>
       (await call<{ input_tokens: number }>('POST', '/v1/responses/input_tokens', { body: { model: name, ...body } }))
@@ -246,7 +245,7 @@ describe('over a WebSocket', () => {
     other.close()
   })
 
-  itInTurn('forgets a response whose continuation failed', async () => {
+  it('forgets a response whose continuation failed', async () => {
     const name = counting()
     const socket = await openSocket()
     const first = await socket.ask(open({ model: name, input: 'one' }))
@@ -258,7 +257,7 @@ describe('over a WebSocket', () => {
     socket.close()
   })
 
-  itInTurn('names what is wrong with a message, and closes when the key is revoked', async () => {
+  it('names what is wrong with a message, and closes when the key is revoked', async () => {
     const made = await call<{ id: string; key: string }>('POST', '/api/admin/keys', {
       body: { tenant_id: 'default', scopes: ['chat'] },
     })
@@ -270,7 +269,7 @@ describe('over a WebSocket', () => {
     expect(await until(() => socket.closeCode())).toBe(4401)
   })
 
-  itInTurn('holds a socket to the object of its tenant, which sends nothing and ends with it', async () => {
+  it('holds a socket to the object of its tenant, which sends nothing and ends with it', async () => {
     const { id, key } = await newTenant()
     const tenant = bindings.TENANT.getByName(`t/${id}`)
     const count = () => runInDurableObject(tenant, (_object, ctx) => ctx.getWebSockets('access-only').length)
@@ -281,7 +280,7 @@ describe('over a WebSocket', () => {
     expect(await until(async () => (await count()) === 0)).toBe(true)
   })
 
-  itInTurn('closes while nothing is asked, when its tenant is suspended elsewhere', async () => {
+  it('closes while nothing is asked, when its tenant is suspended elsewhere', async () => {
     const { id, key } = await newTenant()
     const tenant = bindings.TENANT.getByName(`t/${id}`)
     const socket = await openSocket(key)
@@ -290,7 +289,7 @@ describe('over a WebSocket', () => {
     expect(await until(() => socket.closeCode())).toBe(4403)
   })
 
-  itInTurn('needs an upgrade', async () => {
+  it('needs an upgrade', async () => {
     expect((await call('GET', '/v1/responses')).status).toBe(400)
   })
 })

@@ -1,6 +1,5 @@
 import { beforeAll, describe, expect, it } from 'vitest'
 import { computeHmac } from '#channels/hmac.ts'
-import { itInTurn } from '#test/support/long.ts'
 import { createChat } from '../../support/chat.ts'
 import { calls, model, type Reply, says, until } from '../../support/scripted-model.ts'
 import { applyMigrations, call, newKey, newTenant, request } from '../client.ts'
@@ -96,7 +95,7 @@ describe('a request to a generic webhook', () => {
     expect(scripted.requests).toHaveLength(1)
   })
 
-  itInTurn('does not run a forbidden tool that the model calls all the same', async () => {
+  it('does not run a forbidden tool that the model calls all the same', async () => {
     const write = calls({ id: 'c1', name: 'terminal', input: { command: 'echo x > a.txt' } })
     const { key, post } = await createWebhook({ prompt: 'x' }, [write, says('Done.')])
     await post({}, 'd1')
@@ -109,7 +108,7 @@ describe('a request to a generic webhook', () => {
     expect((await request('GET', `/api/sessions/${id}/files/a.txt`, { key })).status).toBe(404)
   })
 
-  itInTurn('is refused without a trace when it is not proven, and does not count against the rate then', async () => {
+  it('is refused without a trace when it is not proven, and does not count against the rate then', async () => {
     const { key, post, path } = await createWebhook({ events: ['none'] })
     for (let n = 0; n < 40; n++) expect((await post({}, `d${n}`, { 'x-gitlab-token': `${secret}x` })).status).toBe(401)
     const answer = await request('POST', path, { key: null, body: {} })
@@ -121,7 +120,7 @@ describe('a request to a generic webhook', () => {
     expect(await sessionsOf(key)).toEqual([])
   })
 
-  itInTurn('is ignored by its event, by a filter, and while the webhook is paused', async () => {
+  it('is ignored by its event, by a filter, and while the webhook is paused', async () => {
     const filters = [{ field: 'branch', equals: 'main' }]
     const { key, webhook, post } = await createWebhook({ events: ['Push Hook'], filters }, [])
     expect(await statusOf(await post({ branch: 'main' }, 'd1', { 'x-gitlab-event': 'Tag Hook' }))).toEqual([
@@ -163,7 +162,7 @@ describe('a request to a generic webhook', () => {
     expect(await sessionsOf(key)).toHaveLength(1)
   })
 
-  itInTurn('is answered 429 with a pause after thirty in a minute', async () => {
+  it('is answered 429 with a pause after thirty in a minute', async () => {
     const { key } = await newTenant()
     const chat = await createChat([], {}, key)
     const made = await call<Webhook>('POST', '/api/webhooks', {
@@ -245,7 +244,7 @@ describe('the answer to a webhook', () => {
     expect(chat.api.sentTexts).toEqual(['Broken build.'])
   })
 
-  itInTurn('is the filled prompt itself with deliver_only: 200 when it stands there, 502 when it cannot', async () => {
+  it('is the filled prompt itself with deliver_only: 200 when it stands there, 502 when it cannot', async () => {
     const { key } = await newTenant()
     const chat = await createChat([], {}, key)
     const made = await call<Webhook>('POST', '/api/webhooks', {
@@ -273,7 +272,7 @@ describe('the answer to a webhook', () => {
     expect(chat.api.messageTexts).toEqual(['Build 1'])
   })
 
-  itInTurn('is the run of a job with `job`', async () => {
+  it('is the run of a job with `job`', async () => {
     const { key } = await newTenant()
     const scripted = model([says('Job done.')])
     await call('PATCH', '/api/settings', { key, body: { model: { default: scripted.id } } })
@@ -336,7 +335,7 @@ describe('the turns of a webhook', () => {
     expect(await deliver('three')).toEqual(['clarify'])
   })
 
-  itInTurn('of a tenant have the tools for webhooks', async () => {
+  it('of a tenant have the tools for webhooks', async () => {
     const { key, scripted, post } = await createWebhook({ prompt: 'Look.' }, [says('Read.')])
     expect(key).toBeTruthy()
     await post({}, 'four')

@@ -93,7 +93,7 @@ describe('a call', () => {
     expect((await shake(`${url}0`, await sign(`${url}0`))).status).toBe(401)
   })
 
-  itInTurn('speaks the answer while it comes, and goes on with a new socket of the same call', async () => {
+  it('speaks the answer while it comes, and goes on with a new socket of the same call', async () => {
     const { dial, scripted, messages } = await createPhone([says('It is **sunny**.'), says('Still.')])
     const first = await dial('CA10')
     first.send({ type: 'prompt', voicePrompt: 'How is', last: false })
@@ -108,7 +108,7 @@ describe('a call', () => {
     expect((await messages()).filter(({ role }) => role === 'user')).toHaveLength(2)
   })
 
-  itInTurn('forgets the caller some hours after the call', async () => {
+  it('forgets the caller some hours after the call', async () => {
     const { dial, id, tenant } = await createPhone([says('Bye.')])
     const talk = await dial('CA15')
     talk.say('Bye')
@@ -124,7 +124,7 @@ describe('a call', () => {
     expect(await runInDurableObject(stub, (_object, { storage }) => storage.kv.get('call'))).toBeUndefined()
   })
 
-  itInTurn('stops at an interruption, and keeps what was heard', async () => {
+  it('stops at an interruption, and keeps what was heard', async () => {
     const { dial, messages, scripted } = await createPhone([says('One two three. Four five six.'), says('Fine.')])
     const talk = await dial('CA20')
     talk.say('Count')
@@ -137,7 +137,7 @@ describe('a call', () => {
     expect(JSON.stringify(await messages())).not.toContain('Four')
   })
 
-  itInTurn('an interruption ends the turn that is still speaking', async () => {
+  it('an interruption ends the turn that is still speaking', async () => {
     const gate = new Gate()
     const [text = ''] = says('One two three. Four five six.') as readonly string[]
     const { dial, messages } = await createPhone([[text.slice(0, text.indexOf('Four')), gate], says('Fine.')])
@@ -151,7 +151,7 @@ describe('a call', () => {
     expect(JSON.stringify(await messages())).not.toContain('Four')
   })
 
-  itInTurn('an interrupted greeting cuts no answer of an earlier call', async () => {
+  it('an interrupted greeting cuts no answer of an earlier call', async () => {
     const { dial, messages } = await createPhone([says('One two three.'), says('Fine.')], { greeting: 'Hello' })
     const first = await dial('CA22')
     first.say('Count')
@@ -177,7 +177,7 @@ describe('a call', () => {
     expect(talk.spoken()).toContain('It ran.')
   })
 
-  itInTurn('continues the direct chat of another channel', async () => {
+  it('continues the direct chat of another channel', async () => {
     const { key, dial, id } = await createPhone([])
     const chat = await createChat([says('Noted.'), says('Apples.')], { allow_users: ['11'] }, key)
     const settings = { chats_of: chat.channel, same_person: [['11', caller]] }
@@ -240,7 +240,7 @@ describe('a call that the agent makes', () => {
     expect(ordering.requests).toHaveLength(3)
   })
 
-  itInTurn('reports when nobody answers', async () => {
+  it('reports when nobody answers', async () => {
     const phone = await createPhone([])
     const { ordering } = await orderCall(phone, order, { mode: 'off' })
     await runDurableObjectAlarm(callOf(phone, placedSid(phone)))
@@ -277,7 +277,7 @@ describe('a call that the agent makes', () => {
     expect(placedIn(phone)).toHaveLength(1)
   })
 
-  itInTurn('is ordered by a person in a chat only where that person is an admin', async () => {
+  it('is ordered by a person in a chat only where that person is an admin', async () => {
     const phone = await createPhone([])
     const { key } = phone
     await call('PATCH', '/api/settings', {

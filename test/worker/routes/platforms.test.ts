@@ -129,7 +129,7 @@ describe('from the webhook to the answer', () => {
     expect(JSON.stringify(scripted.requests[0]?.messages)).toContain('The printer is on fire.')
   })
 
-  itInTurn.each([
+  it.each([
     ['a mention', '<@UBOT> apples', {}],
     ['a name of the bot', 'Hermes, apples', { mention_names: ['Hermes'] }],
     ['a message of a free chat', 'apples', { free_chats: ['C1'] }],
@@ -144,7 +144,7 @@ describe('from the webhook to the answer', () => {
     expect(JSON.stringify(scripted.requests[1]?.messages)).toMatch(/apples.*Noted\..*and bananas/)
   })
 
-  itInTurn('Slack: a typed decision in the thread, with the sign that its question names', async () => {
+  it('Slack: a typed decision in the thread, with the sign that its question names', async () => {
     const call1 = calls({ name: 'terminal', input: { command: 'echo x' } })
     const { api, send, key, scripted } = await createSlackChannel([call1, says('Done.')])
     const rules = [{ do: 'ask', tool: 'terminal', match: '*' }]
@@ -176,7 +176,7 @@ describe('from the webhook to the answer', () => {
     expect(api.texts).toContain('Allowed: 1 call.')
   })
 
-  itInTurn('Slack: a thread without the agent stays without it', async () => {
+  it('Slack: a thread without the agent stays without it', async () => {
     const { api, send, scripted } = await createSlackChannel([says('Hello.')])
     await send({ text: 'lunch?', ts: '3.2', thread_ts: '3.1', parent_user_id: 'U2' })
     await send({ text: '<@UBOT> hi', ts: '3.3', thread_ts: '3.1', parent_user_id: 'U2' })
@@ -205,7 +205,7 @@ describe('from the webhook to the answer', () => {
     ])
   })
 
-  itInTurn('Discord: the command reaches a paused channel with `/pause off` of an admin alone', async () => {
+  it('Discord: the command reaches a paused channel with `/pause off` of an admin alone', async () => {
     const { api, id, key, post, sign, newCommand } = await createDiscordChannel([says('Back.')], { admins: ['5'] })
     const say = async (text: string) => {
       const { body } = newCommand(text)
@@ -222,7 +222,7 @@ describe('from the webhook to the answer', () => {
     expect(api.texts.filter((text) => text === 'Back.')).toHaveLength(1)
   })
 
-  itInTurn('WhatsApp: a batch with a status, each message once', async () => {
+  it('WhatsApp: a batch with a status, each message once', async () => {
     const { api, token } = createWhatsappApi()
     const secrets = { access_token: token, app_secret: 'app', verify_token: 'verify', phone_number_id: 'PNID' }
     const { post, id, scripted } = await createChannel('whatsapp', secrets, [says('one'), says('two')], {
@@ -272,7 +272,7 @@ describe('from the webhook to the answer', () => {
     expect(scripted.requests).toHaveLength(2)
   })
 
-  itInTurn('WhatsApp: a person whose number is hidden later stays known, in the same conversation', async () => {
+  it('WhatsApp: a person whose number is hidden later stays known, in the same conversation', async () => {
     const { api, token } = createWhatsappApi()
     const secrets = { access_token: token, app_secret: 'app', verify_token: 'verify', phone_number_id: 'PNID' }
     const settings = { allow_users: ['15550002222'] }
@@ -303,7 +303,7 @@ describe('from the webhook to the answer', () => {
     await until(() => api.texts.some((text) => text.startsWith('You are not known here yet.')))
   })
 
-  itInTurn('WhatsApp: a closed window stands in the run', async () => {
+  it('WhatsApp: a closed window stands in the run', async () => {
     const { api, token } = createWhatsappApi()
     const secrets = { access_token: token, app_secret: 'app', verify_token: 'verify', phone_number_id: 'PNID' }
     const { post, key } = await createChannel('whatsapp', secrets, [says('too late')])
@@ -321,7 +321,7 @@ describe('from the webhook to the answer', () => {
     expect(api.texts).toEqual([])
   })
 
-  itInTurn('SMS: a form, answered with TwiML', async () => {
+  it('SMS: a form, answered with TwiML', async () => {
     const { api, sid, token } = createTwilioApi()
     const secrets = { account_sid: sid, auth_token: token, from: '+15550001111' }
     const { post, webhookUrl } = await createChannel('sms', secrets, [says('**Hello** — you')])
@@ -344,7 +344,7 @@ describe('from the webhook to the answer', () => {
     ])
   })
 
-  itInTurn('email: a mail of a known person counts once, and others get no answer', async () => {
+  it('email: a mail of a known person counts once, and others get no answer', async () => {
     const settings = { address: 'agent@talaria.test', allow_users: ['anna@x.test'] }
     const { scripted, id, key: owner } = await createChannel('email', {}, [says('Hello.')], settings)
     const rejected: string[] = []
@@ -365,7 +365,7 @@ describe('from the webhook to the answer', () => {
     expect((await request('POST', `/webhooks/email/${id}`, { key: null, body: 'x' })).status).toBe(401)
     expect(scripted.requests).toHaveLength(1)
   })
-  itInTurn('email: the files of a mail reach the model and the workspace, and are stored only until then', async () => {
+  it('email: the files of a mail reach the model and the workspace, and are stored only until then', async () => {
     const address = 'files@talaria.test'
     const settings = { address, allow_users: ['anna@x.test'] }
     const { scripted, key } = await createChannel('email', {}, [says('Read.')], settings)
@@ -422,42 +422,39 @@ describe('further platforms', () => {
     expect(scripted.requests).toHaveLength(1)
   })
 
-  itInTurn(
-    'Messenger: entries of two pages of one app reach the channel of each page, and no channel of another app',
-    async () => {
-      const { key } = await newTenant()
-      const scripted = model([says('one'), says('two'), says('three')])
-      await call('PATCH', '/api/settings', { key, body: { model: { default: scripted.id } } })
-      const createPage = async (page_id: string, app_secret: string) => {
-        const { api, token } = createMetaApi()
-        const secrets = { page_access_token: token, app_secret, verify_token: 'v', page_id }
-        const body = { platform: 'messenger', secrets, settings: { allow_users: ['*'] } }
-        const made = await call<{ id: string }>('POST', '/api/channels', { key, body })
-        expect(made.status).toBe(201)
-        return { api, id: made.body.id }
-      }
-      const [first, second, foreign] = [
-        await createPage('1001', 'app'),
-        await createPage('1002', 'app'),
-        await createPage('1003', 'other-app'),
-      ]
-      const entryOf = (id: string) => ({
-        id,
-        messaging: [{ sender: { id: '77777' }, timestamp: 1, message: { mid: `m_${id}`, text: `to ${id}` } }],
-      })
-      const text = JSON.stringify({ object: 'page', entry: ['1001', '1002', '1003', '1004'].map(entryOf) })
-      const signature = `sha256=${toHex(await computeHmac('SHA-256', 'app', bytesOf(text)))}`
-      const answer = await request('POST', `/webhooks/messenger/${first.id}`, {
-        key: null,
-        body: bytesOf(text),
-        headers: { 'x-hub-signature-256': signature },
-      })
-      expect(answer.status).toBe(200)
-      await until(() => first.api.texts.length + second.api.texts.length === 2)
-      expect([first.api.texts.length, second.api.texts.length, foreign.api.texts.length]).toEqual([1, 1, 0])
-      expect(scripted.requests).toHaveLength(2)
-    },
-  )
+  it('Messenger: entries of two pages of one app reach the channel of each page, and no channel of another app', async () => {
+    const { key } = await newTenant()
+    const scripted = model([says('one'), says('two'), says('three')])
+    await call('PATCH', '/api/settings', { key, body: { model: { default: scripted.id } } })
+    const createPage = async (page_id: string, app_secret: string) => {
+      const { api, token } = createMetaApi()
+      const secrets = { page_access_token: token, app_secret, verify_token: 'v', page_id }
+      const body = { platform: 'messenger', secrets, settings: { allow_users: ['*'] } }
+      const made = await call<{ id: string }>('POST', '/api/channels', { key, body })
+      expect(made.status).toBe(201)
+      return { api, id: made.body.id }
+    }
+    const [first, second, foreign] = [
+      await createPage('1001', 'app'),
+      await createPage('1002', 'app'),
+      await createPage('1003', 'other-app'),
+    ]
+    const entryOf = (id: string) => ({
+      id,
+      messaging: [{ sender: { id: '77777' }, timestamp: 1, message: { mid: `m_${id}`, text: `to ${id}` } }],
+    })
+    const text = JSON.stringify({ object: 'page', entry: ['1001', '1002', '1003', '1004'].map(entryOf) })
+    const signature = `sha256=${toHex(await computeHmac('SHA-256', 'app', bytesOf(text)))}`
+    const answer = await request('POST', `/webhooks/messenger/${first.id}`, {
+      key: null,
+      body: bytesOf(text),
+      headers: { 'x-hub-signature-256': signature },
+    })
+    expect(answer.status).toBe(200)
+    await until(() => first.api.texts.length + second.api.texts.length === 2)
+    expect([first.api.texts.length, second.api.texts.length, foreign.api.texts.length]).toEqual([1, 1, 0])
+    expect(scripted.requests).toHaveLength(2)
+  })
 
   it('Teams: a press is stored, then answered with the new card; a second one is expired', async () => {
     const { api, secrets } = createTeamsApi()
@@ -497,7 +494,7 @@ describe('further platforms', () => {
       expect(stored).toContain(part)
   })
 
-  itInTurn('Slack has its manifest, and other platforms none', async () => {
+  it('Slack has its manifest, and other platforms none', async () => {
     const { key } = await newTenant()
     const chat = await createSlackChat(key)
     const { body } = await call<{ settings: object }>('GET', `/api/channels/${chat.channel}/manifest`, { key })
@@ -657,7 +654,7 @@ describe('further platforms', () => {
     expect(second).not.toContain('"card"')
   })
 
-  itInTurn('Google Chat: a press of a card decides, and the answer comes into the space', async () => {
+  it('Google Chat: a press of a card decides, and the answer comes into the space', async () => {
     const { api, serviceAccount } = createGoogleChatApi()
     const run = calls({ name: 'terminal', input: { command: 'echo x' } })
     const settings = { audience: '4711' }
@@ -690,7 +687,7 @@ describe('further platforms', () => {
     expect(scripted.requests).toHaveLength(2)
   })
 
-  itInTurn('WhatsApp by Twilio: an answer outside of the window says so in the run', async () => {
+  it('WhatsApp by Twilio: an answer outside of the window says so in the run', async () => {
     const { api, sid, token } = createTwilioApi()
     const secrets = { account_sid: sid, auth_token: token, from: '+15550001111' }
     const { post, key, webhookUrl } = await createChannel('twilio_whatsapp', secrets, [says('*late*')])

@@ -101,7 +101,7 @@ describe('facets of a session', () => {
     expect(await facetsOf(id)).toMatchObject({ message_count: 10, tags: ['kept'] })
   })
 
-  itInTurn('of an older session are counted with its next turn', async () => {
+  it('of an older session are counted with its next turn', async () => {
     const { id } = await newSession({ model: worker().id })
     await chat(id, 'first')
     await facetsOf(id)
@@ -153,7 +153,7 @@ describe('tags', () => {
     expect(await found('tag=home')).toEqual([])
   })
 
-  itInTurn.each([
+  it.each([
     ['too many', Array.from({ length: 21 }, (_, i) => `t${i}`)],
     ['a long one', ['x'.repeat(51)]],
     ['an empty one', ['  ']],
@@ -176,7 +176,7 @@ describe('tags', () => {
     expect((await call('POST', '/api/sessions/import', { body: imported })).status).toBe(400)
   })
 
-  itInTurn('take twenty of fifty characters', async () => {
+  it('take twenty of fifty characters', async () => {
     const tags = Array.from({ length: 20 }, (_, i) => String(i).padStart(50, 'é'))
     const { id } = await newSession({ tags })
     expect((await call<Facets>('GET', `/api/sessions/${id}`)).body.tags).toEqual(tags)

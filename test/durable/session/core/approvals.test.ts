@@ -107,7 +107,7 @@ describe('a call that is asked about', () => {
     expect(JSON.stringify(await auditOf(id))).not.toContain('hunter2secret')
   })
 
-  itInTurn('is decided by no answer to an earlier one, whose id in its reply was the same', async () => {
+  it('is decided by no answer to an earlier one, whose id in its reply was the same', async () => {
     const same = ['main', 'main', 'other'].map((branch) => calls(push('call_0', `git push origin ${branch}`)))
     const { id } = await session([...same.slice(0, 2), says('Done.'), ...same.slice(2), says('Done again.')])
     const first = await begin(id)
@@ -130,7 +130,7 @@ describe('a call that is asked about', () => {
     expect((await resultsOf(id)).slice(1)).toMatchObject([{ status: 'denied' }, { status: 'denied' }])
   })
 
-  itInTurn('is found only by its own id', async () => {
+  it('is found only by its own id', async () => {
     const { id } = await session([calls(push('c1')), says('Done.')])
     const { body } = await begin(id)
     const { id: approval } = await pending(id)
@@ -140,7 +140,7 @@ describe('a call that is asked about', () => {
     await ended(id, body.run_id)
   })
 
-  itInTurn('is denied with a reason, which the model gets as the result of the tool', async () => {
+  it('is denied with a reason, which the model gets as the result of the tool', async () => {
     const { id, scripted } = await session([calls(push('c1')), says('Understood.')])
     const { body } = await begin(id)
     const { id: approval } = await pending(id)
@@ -167,7 +167,7 @@ describe('a call that is asked about', () => {
     expect(await ended(id, body.run_id)).toMatchObject({ exit_reason: 'answered' })
   })
 
-  itInTurn('is not allowed by words in the chat', async () => {
+  it('is not allowed by words in the chat', async () => {
     const { id } = await session([calls(push('c1')), says('Done.')])
     const { body } = await begin(id)
     const { id: approval } = await pending(id)
@@ -220,7 +220,7 @@ describe('a call that is asked about', () => {
     expect((await decide(approval, 'deny')).status).toBe(200)
   })
 
-  itInTurn('does not start when the turn is stopped', async () => {
+  it('does not start when the turn is stopped', async () => {
     const { id } = await session([calls(push('c1')), says('Done.')])
     const { body } = await begin(id)
     const { id: approval } = await pending(id)
@@ -230,7 +230,7 @@ describe('a call that is asked about', () => {
     await until(async () => !(await pendingOf(id)).length)
   })
 
-  itInTurn('ends the asking after three denials', async () => {
+  it('ends the asking after three denials', async () => {
     const three = ['c1', 'c2', 'c3'].map((name) => calls(push(name, `git push origin ${name}`)))
     const { id } = await session([...three, calls(push('c4')), says('I give up.')])
     const { body } = await begin(id)
@@ -259,7 +259,7 @@ describe('the judge', () => {
     expect(await auditOf(id)).toMatchObject([{ decision: 'allowed', by: 'judge' }])
   })
 
-  itInTurn('denies a call', async () => {
+  it('denies a call', async () => {
     const { id } = await session(smart('deny'), {})
     await call('POST', `/api/sessions/${id}/chat`, { body: { input: 'push it' } })
     expect((await resultsOf(id))[0]).toMatchObject({ exit_code: -1, status: 'denied' })
@@ -284,7 +284,7 @@ describe('a call without an approval request', () => {
     expect(await auditOf(id)).toMatchObject([{ decision: 'refused', by: 'hardline', tool: 'terminal' }])
   })
 
-  itInTurn('is denied by a rule, for any tool', async () => {
+  it('is denied by a rule, for any tool', async () => {
     const rules = [{ do: 'deny', tool: 'write_file', match: '*.env' }]
     const write = (id: string, path: string) => ({ id, name: 'write_file', input: { path, content: 'x' } })
     const { id } = await session([calls(write('w1', '.env'), write('w2', 'a.txt')), says('ok')], {
@@ -294,7 +294,7 @@ describe('a call without an approval request', () => {
     expect(await resultsOf(id)).toMatchObject([{ status: 'refused' }, { bytes_written: 1 }])
   })
 
-  itInTurn('is denied by a rule, despite another one that allows it', async () => {
+  it('is denied by a rule, despite another one that allows it', async () => {
     const tenant = await newTenant()
     const rules = [
       { do: 'allow', tool: '*' },
@@ -307,7 +307,7 @@ describe('a call without an approval request', () => {
     expect(listTexts(scripted.requests[1]!).at(-1)).toContain('a rule denies * with git push*')
   })
 
-  itInTurn.each([
+  it.each([
     ['telegram', { status: 'refused' }],
     ['api', { bytes_written: 1 }],
   ])('is denied by a rule for a channel only in what comes from there: %s', async (source, result) => {
@@ -358,7 +358,7 @@ describe('the audit log of decisions', () => {
     ])
   })
 
-  itInTurn('is complete after an outage of D1', async () => {
+  it('is complete after an outage of D1', async () => {
     const { id } = await session([calls(push('c1')), says('Done.')])
     outage.isDatabaseDown = true
     await begin(id)

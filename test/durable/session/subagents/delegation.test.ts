@@ -1,7 +1,6 @@
 /** Tests delegation: what subagents may do, and how their results come back. */
 
 import { beforeAll, describe, expect, it } from 'vitest'
-import { itInTurn } from '#test/support/long.ts'
 import { calls, Gate, hangs, listTexts, model, type ModelRequest, says, until } from '#test/support/scripted-model.ts'
 import { applyMigrations, call, newSession, newTenant, request } from '#test/worker/client.ts'
 import { send } from '#test/worker/listen.ts'
@@ -53,7 +52,7 @@ describe('a delegated goal', () => {
     expect(scripted.requests).toHaveLength(3)
   })
 
-  itInTurn('has the model that the call names, and a name that is none is refused with the nearest ones', async () => {
+  it('has the model that the call names, and a name that is none is refused with the nearest ones', async () => {
     const { id, ofChildren } = await conversation({
       parent: [delegate({ goal: 'Count the files.', model: 'scripted/nothing-like-it' }), says('ok')],
       child: () => says('Done.'),
@@ -64,7 +63,7 @@ describe('a delegated goal', () => {
     expect(String(refused?.content)).toContain('The model scripted/nothing-like-it is not available here')
   })
 
-  itInTurn('has no tools that ask, remember, schedule or delegate (DE1)', async () => {
+  it('has no tools that ask, remember, schedule or delegate (DE1)', async () => {
     const { id, ofChildren } = await conversation({
       parent: [delegate({ goal: 'Try everything.', role: 'orchestrator' }), says('ok')],
       child: () => says('Done.'),
@@ -76,7 +75,7 @@ describe('a delegated goal', () => {
       expect(names).not.toContain(name)
   })
 
-  itInTurn('is not told of tools that it has not', async () => {
+  it('is not told of tools that it has not', async () => {
     const { id, scripted, ofChildren } = await conversation({
       parent: [delegate({ goal: 'Try everything.' }), says('ok')],
       child: () => says('Done.'),
@@ -87,7 +86,7 @@ describe('a delegated goal', () => {
     expect(JSON.stringify(scripted.requests[0])).toContain(guidance)
   })
 
-  itInTurn('gets no tool that its parent has not', async () => {
+  it('gets no tool that its parent has not', async () => {
     const settings = { toolsets: { enabled: ['delegation', 'file'] } }
     const script = {
       parent: [delegate({ goal: 'Try everything.' }), says('ok')],
@@ -104,7 +103,7 @@ describe('a delegated goal', () => {
     ])
   })
 
-  itInTurn('has only the toolsets that its task names, and never more than its parent', async () => {
+  it('has only the toolsets that its task names, and never more than its parent', async () => {
     const tasks = [
       { goal: 'Only read files.', toolsets: ['file', 'web', 'memory'] },
       { goal: 'Only use the shell.', toolsets: ['terminal'] },
@@ -123,7 +122,7 @@ describe('a delegated goal', () => {
     expect(names.get('Use everything.')).toEqual([...file, 'process', 'terminal'].toSorted())
   })
 
-  itInTurn.each([
+  it.each([
     [['fiel'], /no toolset or tool fiel\. Your toolsets: .*file/],
     [['web'], /nothing of web/],
   ])('is refused with the toolsets %j', async (toolsets, message) => {
@@ -135,7 +134,7 @@ describe('a delegated goal', () => {
     expect(await treeOf(id)).toEqual([])
   })
 
-  itInTurn('may be delegated further by an orchestrator, down to the limit', async () => {
+  it('may be delegated further by an orchestrator, down to the limit', async () => {
     const settings = { delegation: { max_spawn_depth: 2 } }
     const child = (goal: string, asked: ModelRequest) => {
       if (goal === 'Top of it all.')
@@ -151,7 +150,7 @@ describe('a delegated goal', () => {
     expect((await resultsOf(top?.session_id ?? ''))[0]?.results[0]?.summary).toBe('I am a leaf.')
   })
 
-  itInTurn('is limited as the description of the tool says', async () => {
+  it('is limited as the description of the tool says', async () => {
     const { id, scripted } = await conversation(
       { parent: [says('Hello.')], child: () => says('') },
       { delegation: { max_concurrent_children: 7 } },
@@ -196,7 +195,7 @@ describe('a batch', () => {
     ])
   })
 
-  itInTurn('that is larger than the limit runs in order, and says so', async () => {
+  it('that is larger than the limit runs in order, and says so', async () => {
     let [now, most] = [0, 0]
     const gate = new Gate()
     const { id, ofChildren } = await conversation(
@@ -225,7 +224,7 @@ describe('a batch', () => {
     expect(most).toBeLessThanOrEqual(2)
   })
 
-  itInTurn('reports one that fails beside the others', async () => {
+  it('reports one that fails beside the others', async () => {
     const { id } = await conversation({
       parent: [delegate({ tasks: tasks.slice(0, 2) }), says('Thanks.')],
       child: (goal) =>
@@ -237,7 +236,7 @@ describe('a batch', () => {
     expect(result?.results[0]?.['error']).toBeTruthy()
   })
 
-  itInTurn('shows its progress as events', async () => {
+  it('shows its progress as events', async () => {
     const { id } = await conversation({ parent: [delegate({ tasks }), says('Thanks.')], child: () => says('Done.') })
     await send(id, 'go')
     const text = await (await request('GET', `/api/sessions/${id}/export?format=json`)).text()
@@ -267,7 +266,7 @@ describe('an answer with a schema', () => {
     expect(ofChildren()).toHaveLength(asked)
   })
 
-  itInTurn('is reported as invalid when it does not fit after the repair', async () => {
+  it('is reported as invalid when it does not fit after the repair', async () => {
     const { id, ofChildren } = await start(['three', 'still three', '{"n":3}'])
     await send(id, 'go')
     const [result] = await resultsOf(id)
@@ -294,7 +293,7 @@ describe('the cost of subagents', () => {
     await until(async () => (await tokensOfTree(id)) === 300)
   })
 
-  itInTurn('stays within what is left of the limits of the parent', async () => {
+  it('stays within what is left of the limits of the parent', async () => {
     const { id, ofChildren } = await conversation(
       {
         parent: [delegate({ tasks: [{ goal: 'The first goal.' }, { goal: 'The second goal.' }] }), says('ok')],
@@ -351,7 +350,7 @@ describe('files', () => {
     expect((await request('GET', `/api/sessions/${id}/files/c.txt`)).status).toBe(404)
   })
 
-  itInTurn('that two subagents have changed keep the version of the first', async () => {
+  it('that two subagents have changed keep the version of the first', async () => {
     const { id } = await conversation({
       parent: [delegate({ tasks: [{ goal: 'Write one into it.' }, { goal: 'Write two into it.' }] }), says('ok')],
       child: (goal, asked) =>
@@ -368,7 +367,7 @@ describe('files', () => {
     expect(await (await request('GET', `/api/sessions/${id}/files/a.txt`)).text()).toBe('one')
   })
 
-  itInTurn('are not replaced by an agent that has read them before', async () => {
+  it('are not replaced by an agent that has read them before', async () => {
     const write = (content: string) => calls({ name: 'write_file', input: { path: 'a.txt', content } })
     const read = calls({ name: 'read_file', input: { path: 'a.txt' } })
     const { id } = await conversation({
@@ -410,7 +409,7 @@ describe('background work', () => {
     expect(scripted.requests).toHaveLength(5)
   })
 
-  itInTurn('is listed, steered and stopped', async () => {
+  it('is listed, steered and stopped', async () => {
     const gate = new Gate()
     let sub = ''
     const { id, ofChildren } = await conversation({
@@ -469,7 +468,7 @@ describe('a stop', () => {
     gate.open()
   })
 
-  itInTurn('of an idle session stops what works in the background', async () => {
+  it('of an idle session stops what works in the background', async () => {
     const gate = new Gate()
     const { id } = await conversation({
       parent: [delegate({ goal: 'Work for long.', background: true }), says('It works.'), says('So it was stopped.')],
@@ -483,7 +482,7 @@ describe('a stop', () => {
     gate.open()
   })
 
-  itInTurn('of the key ends its subagents', async () => {
+  it('of the key ends its subagents', async () => {
     const { id: tenant, key } = await newTenant(['chat', 'read'])
     const gate = new Gate()
     const start = delegate({ goal: 'Work for long.', background: true })
@@ -499,7 +498,7 @@ describe('a stop', () => {
     gate.open()
   })
 
-  itInTurn('of the session deletes its subagents when it is deleted', async () => {
+  it('of the session deletes its subagents when it is deleted', async () => {
     const gate = new Gate()
     const { id } = await conversation({ parent: [delegate({ goal: 'Work for long.' })], child: () => hangs(gate) })
     void send(id, 'go').catch(() => undefined)

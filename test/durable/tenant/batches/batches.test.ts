@@ -85,7 +85,7 @@ it('runs each prompt in a session of its own and returns the answers in their or
   expect(new Set(lines.map((line) => line['session_id'])).size).toBe(5)
 })
 
-itInTurn('has at most the given number of prompts in progress', async () => {
+it('has at most the given number of prompts in progress', async () => {
   const t = await batchTenant()
   const gate = new Gate()
   const scripted = model(() => hangs(gate))
@@ -97,7 +97,7 @@ itInTurn('has at most the given number of prompts in progress', async () => {
   expect(scripted.requests).toHaveLength(5)
 })
 
-itInTurn('returns trajectories in both forms', async () => {
+it('returns trajectories in both forms', async () => {
   const t = await batchTenant()
   const scripted = model(() => says('Done.'))
   const { id } = await t.start({ model: scripted.id, prompts: prompts(2) })
@@ -120,7 +120,7 @@ itInTurn('returns trajectories in both forms', async () => {
   expect(noted).toHaveLength(2)
 })
 
-itInTurn('retries only what has failed, in new sessions', async () => {
+it('retries only what has failed, in new sessions', async () => {
   const t = await batchTenant()
   let isDown = true
   const scripted = model((asked) => (isDown && /Prompt 2/.test(askedOf(asked)) ? fails(400, 'no') : says('ok')))
@@ -154,7 +154,7 @@ itInTurn('cancels what runs and what waits, and retries it later', async () => {
 // A reply costs 100 × $1 000/M + 10 × $10 000/M = $0.20.
 const prices = { input: 1_000, output: 10_000, cached_read: 1_000 }
 
-itInTurn('never spends more than its budget, and leaves the rest unstarted', async () => {
+it('never spends more than its budget, and leaves the rest unstarted', async () => {
   const t = await batchTenant()
   const scripted = model(() => says('ok'))
   await t.price(scripted.id, prices)
@@ -175,7 +175,7 @@ itInTurn('never spends more than its budget, and leaves the rest unstarted', asy
   expect(over.spent_usd).toBeCloseTo(sum, 9)
 })
 
-itInTurn('ends out of budget before a prompt that it cannot pay, and goes on with a larger one', async () => {
+it('ends out of budget before a prompt that it cannot pay, and goes on with a larger one', async () => {
   const t = await batchTenant()
   const scripted = model(() => says('ok'))
   await t.price(scripted.id, prices)
@@ -194,7 +194,7 @@ itInTurn('ends out of budget before a prompt that it cannot pay, and goes on wit
   expect(await t.ended(id)).toMatchObject({ status: 'completed', counts: { completed: 3 } })
 })
 
-itInTurn('does not send a call that could exceed what is held for its prompt, whoever chose that', async () => {
+it('does not send a call that could exceed what is held for its prompt, whoever chose that', async () => {
   const t = await batchTenant()
   const scripted = model(() => says('ok'))
   await t.price(scripted.id, prices)
@@ -210,7 +210,7 @@ itInTurn('does not send a call that could exceed what is held for its prompt, wh
   expect(scripted.requests).toHaveLength(0)
 })
 
-itInTurn('lets fewer run at a time when a share cannot pay a call', async () => {
+it('lets fewer run at a time when a share cannot pay a call', async () => {
   const t = await batchTenant()
   const scripted = model(() => says('ok'))
   await t.price(scripted.id, prices)
@@ -221,29 +221,26 @@ itInTurn('lets fewer run at a time when a share cannot pay a call', async () => 
   expect((await t.results(id)).some(({ attempt }) => Number(attempt) > 1)).toBe(true)
 })
 
-itInTurn(
-  'resumes at each moment after its object or a session has ended, and asks the model once for each prompt',
-  async () => {
-    const t = await batchTenant()
-    await t.open()
-    const scripted = model((asked) => says(`Answer to ${askedOf(asked)}`))
-    armFailpoints('batch-claimed=throw@2,batch-ended=throw@3')
-    const count = isLong ? 24 : 9
-    const { id } = await t.start({ model: scripted.id, concurrency: 4, prompts: prompts(count) })
-    for (let kill = 0; kill < (isLong ? 10 : 5); kill++) {
-      await evictDurableObject(t.object)
-      t.clock.pass(15_001)
-      await runDurableObjectAlarm(t.object)
-    }
-    expect(await t.ended(id)).toMatchObject({ status: 'completed', counts: { completed: count } })
-    expect((await t.results(id)).map(({ output }) => output)).toEqual(
-      prompts(count).map(({ prompt }) => `Answer to ${prompt}`),
-    )
-    expect(scripted.requests).toHaveLength(count)
-  },
-)
+it('resumes at each moment after its object or a session has ended, and asks the model once for each prompt', async () => {
+  const t = await batchTenant()
+  await t.open()
+  const scripted = model((asked) => says(`Answer to ${askedOf(asked)}`))
+  armFailpoints('batch-claimed=throw@2,batch-ended=throw@3')
+  const count = isLong ? 24 : 9
+  const { id } = await t.start({ model: scripted.id, concurrency: 4, prompts: prompts(count) })
+  for (let kill = 0; kill < (isLong ? 10 : 5); kill++) {
+    await evictDurableObject(t.object)
+    t.clock.pass(15_001)
+    await runDurableObjectAlarm(t.object)
+  }
+  expect(await t.ended(id)).toMatchObject({ status: 'completed', counts: { completed: count } })
+  expect((await t.results(id)).map(({ output }) => output)).toEqual(
+    prompts(count).map(({ prompt }) => `Answer to ${prompt}`),
+  )
+  expect(scripted.requests).toHaveLength(count)
+})
 
-itInTurn('ends with the key that has started it', async () => {
+it('ends with the key that has started it', async () => {
   const t = await batchTenant()
   const key = await newKey(t.id, ['chat', 'read', 'write', 'jobs'])
   const gate = new Gate()
@@ -275,7 +272,7 @@ it('is unknown to other tenants, needs the scope jobs, and is made once for one 
   expect((await call('GET', `/api/batches/${one.body.id}`, { key: t.key })).status).toBe(404)
 })
 
-itInTurn('is in exports and backups of its tenant, comes back in another one, and is deleted with it', async () => {
+it('is in exports and backups of its tenant, comes back in another one, and is deleted with it', async () => {
   const t = await batchTenant()
   const scripted = model((asked) => says(`Answer to ${askedOf(asked)}`))
   const { id } = await t.start({

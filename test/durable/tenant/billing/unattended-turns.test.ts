@@ -52,17 +52,16 @@ describe('a process that reports for ever', () => {
   })
 })
 
-itInTurn('a turn of a person is never refused', () =>
+it('a turn of a person is never refused', () =>
   withTurns((turns) => {
     for (let n = 0; n < 300; n++) turns.admit(`r${n}`, { sessionId: `s${n}`, isSelfStarted: false }, {}, n)
     expect(turns.admit('r301', { sessionId: 's', isSelfStarted: false }, {}, 301)).toMatchObject({
       limit: 'unattended_turns_per_hour',
     })
     expect(turns.over('of a person', {}, 301)).toBeUndefined()
-  }),
-)
+  }))
 
-itInTurn('a call of an unattended turn is refused at the limit, with the calls in flight of the others', async () => {
+it('a call of an unattended turn is refused at the limit, with the calls in flight of the others', async () => {
   const { id } = await newTenant()
   const { limits, billing } = tenantOf(id)
   const none = { tokens: 0, usd: 0 }

@@ -2,7 +2,6 @@
 
 import { afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { replaceClock } from '#durable/platform/clock.ts'
-import { itInTurn } from '#test/support/long.ts'
 import { model, says, until } from '#test/support/scripted-model.ts'
 import { applyMigrations, call, newSession } from '#test/worker/client.ts'
 import { hourMs, type Job, jobTenant, minuteMs, type Run } from './support.ts'
@@ -27,7 +26,7 @@ describe('CR3 and P7: slots', () => {
     expect((await t.ended(job.id, 2))[0]).toMatchObject({ status: 'completed', output: 'two' })
   })
 
-  itInTurn('an hourly job that is 35 minutes late runs once, and its next time is in the future', async () => {
+  it('an hourly job that is 35 minutes late runs once, and its next time is in the future', async () => {
     const t = await jobTenant()
     const job = await t.create({ prompt: 'Report.', schedule: 'every 1h', model: answering('late').id })
     await t.pass(hourMs + 35 * minuteMs)
@@ -37,7 +36,7 @@ describe('CR3 and P7: slots', () => {
     expect(Date.parse((await t.jobOf(job.id)).next_run_at ?? '')).toBeGreaterThan(t.clock.now())
   })
 
-  itInTurn('missed slots collapse to one run, and each has a record', async () => {
+  it('missed slots collapse to one run, and each has a record', async () => {
     const t = await jobTenant()
     const scripted = answering('caught up')
     const job = await t.create({ prompt: 'Report.', schedule: 'every 10m', model: scripted.id })
@@ -48,7 +47,7 @@ describe('CR3 and P7: slots', () => {
     expect(scripted.requests).toHaveLength(1)
   })
 
-  itInTurn('a daily job that is late by hours is skipped, recorded and told', async () => {
+  it('a daily job that is late by hours is skipped, recorded and told', async () => {
     const t = await jobTenant()
     const { id: session } = await newSession({}, t.key)
     const job = await t.create({ prompt: 'Report.', schedule: 'every 1d', deliver: `session:${session}` })
@@ -103,7 +102,7 @@ describe('CR7: repeat', () => {
     expect(await t.runsOf(job.id)).toHaveLength(3)
   })
 
-  itInTurn('a time that comes once is deleted a week after it ran', async () => {
+  it('a time that comes once is deleted a week after it ran', async () => {
     const t = await jobTenant()
     const job = await t.create({ prompt: 'Report.', schedule: '30m', model: answering('once').id })
     await t.pass(30 * minuteMs)
@@ -146,7 +145,7 @@ describe('CR9 and CR10: scripts', () => {
     expect(sent).toContain('<untrusted-')
   })
 
-  itInTurn('no_agent delivers its output as it is, without a model', async () => {
+  it('no_agent delivers its output as it is, without a model', async () => {
     const t = await jobTenant()
     const { id: session } = await newSession({}, t.key)
     const job = await t.create({
@@ -197,7 +196,7 @@ describe('CR12: monitors', () => {
     expect(scripted.requests).toHaveLength(1)
   })
 
-  itInTurn('that fail are an error and no change', async () => {
+  it('that fail are an error and no change', async () => {
     const t = await jobTenant()
     const scripted = answering('never')
     const job = await t.create({ prompt: 'Tell.', schedule: 'every 1h', monitor_script: 'exit 3', model: scripted.id })
@@ -222,7 +221,7 @@ describe('CR13: a malicious prompt', () => {
     expect(changed.status).toBe(400)
   })
 
-  itInTurn('scripts that need joiners are accepted', async () => {
+  it('scripts that need joiners are accepted', async () => {
     const t = await jobTenant()
     const job = await t.create({ prompt: 'می‌خواهم گزارش را बताएँ क्‍या', schedule: 'every 1h' })
     expect(job.state).toBe('scheduled')
@@ -278,7 +277,7 @@ describe('the reach of a job', () => {
     for (const name of ['cronjob', 'memory', 'clarify', 'send_message']) expect(names).not.toContain(name)
   })
 
-  itInTurn('enabled_toolsets are the only ones', async () => {
+  it('enabled_toolsets are the only ones', async () => {
     const t = await jobTenant()
     const scripted = answering('done')
     const job = await t.create({
@@ -292,7 +291,7 @@ describe('the reach of a job', () => {
     expect(scripted.requests[0]?.tools?.map((tool) => tool.function.name)).toEqual(['todo'])
   })
 
-  itInTurn('a tenant has at most as many jobs as its limit', async () => {
+  it('a tenant has at most as many jobs as its limit', async () => {
     const t = await jobTenant()
     await call('PATCH', `/api/admin/tenants/${t.id}`, { body: { limits: { jobs: 1 } } })
     await t.create({ prompt: 'Report.', schedule: 'every 1h' })
@@ -303,7 +302,7 @@ describe('the reach of a job', () => {
     expect([status, body.error.param]).toEqual([429, 'jobs'])
   })
 
-  itInTurn('a repeated request makes one job', async () => {
+  it('a repeated request makes one job', async () => {
     const t = await jobTenant()
     const make = () =>
       call<Job>('POST', '/api/jobs', {

@@ -2,7 +2,6 @@
 
 import { afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
 import { replaceClock } from '#durable/platform/clock.ts'
-import { itInTurn } from '#test/support/long.ts'
 import { calls, model, says, until } from '#test/support/scripted-model.ts'
 import { applyMigrations, call, newSession } from '#test/worker/client.ts'
 import { hourMs, type Job, jobTenant } from './support.ts'
@@ -67,7 +66,7 @@ describe('a webhook as target', () => {
     expect(headers.get('idempotency-key')).toBeTruthy()
   })
 
-  itInTurn('that answers 503 gets it again with the same key, and the attempt is named', async () => {
+  it('that answers 503 gets it again with the same key, and the attempt is named', async () => {
     const t = await jobTenant()
     const sent = serve('hook.example.com', (_sent, nth) => new Response('', { status: nth === 1 ? 503 : 200 }))
     const job = await t.create(script)
@@ -83,7 +82,7 @@ describe('a webhook as target', () => {
     expect(sent[1]?.headers.get('x-talaria-attempt')).toBe('2')
   })
 
-  itInTurn('that answers 404 fails at once, apart from the run', async () => {
+  it('that answers 404 fails at once, apart from the run', async () => {
     const t = await jobTenant()
     serve('hook.example.com', () => new Response('', { status: 404 }))
     const job = await t.create(script)
@@ -115,7 +114,7 @@ describe('a monitored address', () => {
     expect(asked).toContain('<untrusted-')
   })
 
-  itInTurn('that cannot be read is a failed run', async () => {
+  it('that cannot be read is a failed run', async () => {
     const t = await jobTenant()
     serve('status.example.com', () => new Response('', { status: 500 }))
     const scripted = model([says('never')])
@@ -142,14 +141,14 @@ describe('a run', () => {
     expect(scripted.requests.map(({ tools }) => tools !== undefined)).toEqual([true, false])
   })
 
-  itInTurn('works in the directory of its job', async () => {
+  it('works in the directory of its job', async () => {
     const t = await jobTenant()
     const job = await t.create({ schedule: 'every 1h', script: 'pwd', no_agent: true, workdir: 'reports' })
     await t.pass(hourMs)
     expect((await t.ended(job.id))[0]).toMatchObject({ status: 'completed', output: '/workspace/reports\n' })
   })
 
-  itInTurn('begins with the skills of its job', async () => {
+  it('begins with the skills of its job', async () => {
     const t = await jobTenant()
     const content = '---\nname: weekly\ndescription: Reports.\n---\n\nCount the open tickets first.\n'
     await t.post('/api/skills', { name: 'weekly', content })
@@ -184,7 +183,7 @@ describe('the tool cronjob', () => {
     expect(worker.requests).toHaveLength(1)
   })
 
-  itInTurn('delivers elsewhere, and to the conversation as well when it is attached', async () => {
+  it('delivers elsewhere, and to the conversation as well when it is attached', async () => {
     const { t, session, job } = await makeJob({ deliver: 'local', attach_to_session: true })
     await t.pass(hourMs)
     await t.ended(job.id)
@@ -204,7 +203,7 @@ describe('the tool cronjob', () => {
     expect(JSON.stringify(talker.requests[1]?.messages)).toContain('scope')
   })
 
-  itInTurn('is what demo/agent calls for "every 30m: …"', async () => {
+  it('is what demo/agent calls for "every 30m: …"', async () => {
     const t = await jobTenant()
     const { id: session } = await newSession({ model: 'demo/agent' }, t.key)
     await t.post(`/api/sessions/${session}/chat`, { input: 'every 30m: look outside' })

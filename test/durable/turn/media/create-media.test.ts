@@ -5,7 +5,6 @@ import { encodeBase64Bytes } from '#agent/core/base64.ts'
 import { replaceClock } from '#durable/platform/clock.ts'
 import { mp3Bytes, opusBytes, pngBytes } from '#test/backends/media/fixtures.ts'
 import { createSkippingClock } from '#test/support/clock.ts'
-import { itInTurn } from '#test/support/long.ts'
 import { sentTo, vendors } from '#test/support/media-vendors.ts'
 import { outage } from '#test/support/outage.ts'
 import { calls, Gate, listTexts, model, type Model, says, until } from '#test/support/scripted-model.ts'
@@ -88,7 +87,7 @@ describe('an image', () => {
     expect(await storedImages()).toBe(0)
   })
 
-  itInTurn('is edited from files of the workspace', async () => {
+  it('is edited from files of the workspace', async () => {
     const edit = calls({ name: 'image_generate', input: { prompt: 'bluer', image_url: 'in.png' } })
     const scripted = model([edit, says('Done.')])
     const { id } = await newSession({ model: scripted.id })
@@ -100,21 +99,19 @@ describe('an image', () => {
     expect(new Uint8Array((await file?.arrayBuffer()) ?? new ArrayBuffer())).toEqual(pngBytes('in'))
   })
 
-  itInTurn.each([
-    'http://169.254.169.254/a.png',
-    'file:///etc/passwd',
-    'data:image/png;base64,iVBORw0KGgo=',
-    'missing.png',
-  ])('is not made from %s, and nothing is bought', async (source) => {
-    const edit = calls({ name: 'image_generate', input: { prompt: 'bluer', image_url: source } })
-    const scripted = model([edit, says('No.')])
-    const { id } = await newSession({ model: scripted.id })
-    await chat(id)
-    expect(resultIn(scripted)).toMatchObject({ success: false, error_type: 'refused' })
-    expect(vendors.calls).toHaveLength(0)
-  })
+  it.each(['http://169.254.169.254/a.png', 'file:///etc/passwd', 'data:image/png;base64,iVBORw0KGgo=', 'missing.png'])(
+    'is not made from %s, and nothing is bought',
+    async (source) => {
+      const edit = calls({ name: 'image_generate', input: { prompt: 'bluer', image_url: source } })
+      const scripted = model([edit, says('No.')])
+      const { id } = await newSession({ model: scripted.id })
+      await chat(id)
+      expect(resultIn(scripted)).toMatchObject({ success: false, error_type: 'refused' })
+      expect(vendors.calls).toHaveLength(0)
+    },
+  )
 
-  itInTurn('that the vendor refuses costs nothing, and the model learns why', async () => {
+  it('that the vendor refuses costs nothing, and the model learns why', async () => {
     vendors.begin(() => Response.json({ error: { message: 'rejected by the safety system' } }, { status: 400 }))
     const scripted = model([draw, says('No.')])
     const { id } = await newSession({ model: scripted.id })
@@ -169,7 +166,7 @@ describe('what was paid is not bought again', () => {
     await until(async () => (await call<Shown>('GET', `/api/sessions/${id}`)).body.usage.cost_usd === 0.0795)
   })
 
-  itInTurn('when R2 fails: it is kept, and stored by the alarm', async () => {
+  it('when R2 fails: it is kept, and stored by the alarm', async () => {
     const clock = createSkippingClock()
     replaceClock(clock)
     vendors.begin(() => Response.json({ data: [{ b64_json: encodeBase64Bytes(pngBytes('kept')) }] }))
@@ -249,7 +246,7 @@ describe('speech', () => {
     expect(new Uint8Array(await read.arrayBuffer())).toEqual(opusBytes(sent.map((piece) => piece.slice(0, 8))))
   })
 
-  itInTurn('is made by the provider that the call names, with its own voice', async () => {
+  it('is made by the provider that the call names, with its own voice', async () => {
     const { key } = await newTenant()
     await call('PATCH', '/api/settings', { key, body: { tts: { provider: 'elevenlabs', voice: 'abc', model: 'own' } } })
     await call('POST', '/api/credentials', { key, body: { provider: 'elevenlabs', key: 'key-of-elevenlabs' } })
@@ -262,7 +259,7 @@ describe('speech', () => {
     expect(sentTo('/audio/speech')).toEqual([{ model: 'gpt-4o-mini-tts', input: 'Hi', ...fields }])
   })
 
-  itInTurn('is not offered without somebody who speaks', async () => {
+  it('is not offered without somebody who speaks', async () => {
     const { key } = await newTenant()
     await call('PATCH', '/api/settings', { key, body: { tts: { provider: 'elevenlabs' } } })
     vendors.begin(() => new Response(mp3Bytes()))

@@ -6,7 +6,6 @@ import { zip } from '#test/backends/support/zip.ts'
 import { SELF } from 'cloudflare:test'
 import OpenAI, { toFile } from 'openai'
 import { beforeAll, describe, expect, it, vi } from 'vitest'
-import { itInTurn } from '#test/support/long.ts'
 import { vendors } from '#test/support/media-vendors.ts'
 import { fails, listTexts, model, says } from '#test/support/scripted-model.ts'
 import { applyMigrations, call, type ErrorBody, newSession, newTenant, request } from '../../client.ts'
@@ -77,7 +76,7 @@ describe('an upload', () => {
     expect(used.status).toBe(404)
   })
 
-  itInTurn('is listed in both orders and by purpose, and expires', async () => {
+  it('is listed in both orders and by purpose, and expires', async () => {
     const { key } = await newTenant()
     for (const [name, purpose] of [
       ['a', 'vision'],
@@ -109,7 +108,7 @@ describe('an upload', () => {
     expect((await call('GET', `/v1/files/${made.id}`, { key })).status).toBe(404)
   })
 
-  itInTurn.each([
+  it.each([
     [{ purpose: 'fine-tune' }, 'purpose', 'unsupported'],
     [{ purpose: 'batch' }, 'purpose', 'unsupported'],
     [{ 'expires_after[anchor]': 'created_at', 'expires_after[seconds]': '10' }, 'expires_after', 'invalid_request'],
@@ -120,7 +119,7 @@ describe('an upload', () => {
     expect([status, body.error.param, body.error.code]).toEqual([400, param, code])
   })
 
-  itInTurn('works as the official SDK sends it', async () => {
+  it('works as the official SDK sends it', async () => {
     const { key } = await newTenant()
     const sdk = new OpenAI({
       baseURL: 'https://talaria.test/v1',
@@ -144,7 +143,7 @@ describe('an upload', () => {
     expect(await sdk.files.delete(made.id)).toMatchObject({ id: made.id, deleted: true })
   })
 
-  itInTurn('needs multipart/form-data with a file', async () => {
+  it('needs multipart/form-data with a file', async () => {
     const { key } = await newTenant()
     const bad = [{ body: 'x' }, { body: 'x', headers: { 'content-type': 'multipart/form-data; boundary=a' } }]
     for (const options of bad) expect((await call('POST', '/v1/files', { key, ...options })).status).toBe(400)
@@ -178,7 +177,7 @@ describe('a file in a message', () => {
     expect(await (await request('GET', `/api/sessions/${session}/files/${file}`, { key })).text()).toBe('hello file')
   })
 
-  itInTurn('may be an upload, audio, or an attachment of a session, alone or several', async () => {
+  it('may be an upload, audio, or an attachment of a session, alone or several', async () => {
     const { key } = await newTenant()
     const { id } = await upload(key, 'report.csv', 'a,b')
     const scripted = model([says('ok')])
@@ -210,7 +209,7 @@ describe('a file in a message', () => {
   const document = () =>
     zip({ 'word/document.xml': `<w:document><w:body>${paragraph('A plan')}</w:body></w:document>` })
 
-  itInTurn.each([
+  it.each([
     ['text', 'a.txt', () => Promise.resolve(new TextEncoder().encode('Grüße')), 'Grüße'],
     ['code of an unknown type', 'a.xyz', () => Promise.resolve(new TextEncoder().encode('let a = 1')), 'let a = 1'],
     ['a PDF', 'a.pdf', () => pdfWith([lines('Annual report')]), 'Annual report'],
@@ -231,7 +230,7 @@ describe('a file in a message', () => {
     expect(scripted.requests).toHaveLength(2)
   })
 
-  itInTurn('goes as a PDF to a model that takes such files, and as its text where that is refused', async () => {
+  it('goes as a PDF to a model that takes such files, and as its text where that is refused', async () => {
     const { key } = await newTenant()
     const refuses = fails(400, 'Invalid file data')
     const scripted = model([says('read'), says('again'), refuses, says('by text')], 'gpt-4o-for-pdf')
@@ -257,7 +256,7 @@ describe('a file in a message', () => {
     expect(await history.text()).not.toContain('blob:')
   })
 
-  itInTurn('reaches the model up to a budget, then by name; a note is no part of the budget', async () => {
+  it('reaches the model up to a budget, then by name; a note is no part of the budget', async () => {
     const { key } = await newTenant()
     const scripted = model([says('read')])
     const part = (filename: string, text: string) => ({ type: 'file', file: { filename, file_data: btoa(text) } })
@@ -304,7 +303,7 @@ describe('a file in a message', () => {
       'word/document.xml': `<w:document><w:body><w:p><w:r><w:t>${text}</w:t></w:r></w:p></w:body></w:document>`,
     })
 
-  itInTurn('of any kind is content, or a note that says why there is none', async () => {
+  it('of any kind is content, or a note that says why there is none', async () => {
     const { key } = await newTenant()
     const scripted = model([says('read')])
     const made = await Promise.all(
@@ -323,7 +322,7 @@ describe('a file in a message', () => {
     expect(scripted.requestTexts[0]).toContain('data:image/png;base64,iVBOR')
   })
 
-  itInTurn('that is an image is listed as it was sent', async () => {
+  it('that is an image is listed as it was sent', async () => {
     const { key } = await newTenant()
     const content = [{ type: 'input_file', filename: 'p.png', file_data: encodeBase64Bytes(png) }]
     const scripted = model([says('seen')])
@@ -337,7 +336,7 @@ describe('a file in a message', () => {
     expect(scripted.requestTexts[0]).not.toContain('"sent"')
   })
 
-  itInTurn('says that a recording cannot be transcribed where nobody does', async () => {
+  it('says that a recording cannot be transcribed where nobody does', async () => {
     vendors.begin(() => Response.json({ error: { message: 'no transcriber' } }, { status: 404 }))
     const { key } = await newTenant()
     const scripted = model([says('ok')])
@@ -351,7 +350,7 @@ describe('a file in a message', () => {
     )
   })
 
-  itInTurn('can be read also by an agent whose client brings tools of its own', async () => {
+  it('can be read also by an agent whose client brings tools of its own', async () => {
     const { key } = await newTenant()
     const scripted = model([says('read'), says('ok')])
     const tools = [{ type: 'function', function: { name: 'edit', parameters: { type: 'object' } } }]
@@ -369,7 +368,7 @@ describe('a file in a message', () => {
     ])
   })
 
-  itInTurn('by an address is fetched through the guard', async () => {
+  it('by an address is fetched through the guard', async () => {
     const { key } = await newTenant()
     const outside = globalThis.fetch
     const fetched: string[] = []
@@ -411,7 +410,7 @@ describe('a file in a message', () => {
     globalThis.fetch = outside
   })
 
-  itInTurn('that is no base64, or too many files, is refused with its field', async () => {
+  it('that is no base64, or too many files, is refused with its field', async () => {
     const { key } = await newTenant()
     const ask = (content: readonly object[]) =>
       call<ErrorBody>('POST', '/v1/chat/completions', { key, body: { messages: [{ role: 'user', content }] } })

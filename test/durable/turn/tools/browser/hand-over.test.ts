@@ -5,7 +5,6 @@ import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import type { BrowserAction } from '#agent/core/browser/browser.ts'
 import { findLeaseProblem } from '#durable/turn/tools/browser/hand-over.ts'
 import { deployment } from '#test/support/deployment.ts'
-import { itInTurn } from '#test/support/long.ts'
 import { calls, model, type Reply, says, type ScriptedCall, until } from '#test/support/scripted-model.ts'
 import { applyMigrations, call, type ErrorBody, newSession, newTenant } from '#test/worker/client.ts'
 import { listMessages } from '#test/worker/listen.ts'
@@ -67,7 +66,7 @@ describe('the vault', () => {
     expect([status, body.error.param]).toEqual([400, param])
   })
 
-  itInTurn('lists names and never values, changes sites, and deletes', async () => {
+  it('lists names and never values, changes sites, and deletes', async () => {
     expect((await store()).status).toBe(201)
     const sites = { origins: [origin, 'https://www.example.com'], unasked_origins: [origin] }
     expect((await call('PATCH', '/api/vault/shop', { key, body: sites })).body).toMatchObject(sites)
@@ -101,7 +100,7 @@ describe('the vault', () => {
     expect(JSON.stringify(await results(id))).not.toContain(username)
   })
 
-  itInTurn('asks nobody where the entry needs no word, and does nothing for another site', async () => {
+  it('asks nobody where the entry needs no word, and does nothing for another site', async () => {
     await store({ unasked_origins: [origin] })
     const allowed = await start([navigate, fillAt(origin)])
     await allowed.run
@@ -148,7 +147,7 @@ describe('the hand-over', () => {
     expect((await call('GET', `/api/sessions/${id}/browser/screen`, { key })).status).toBe(200)
   })
 
-  itInTurn('ends when the person gives the browser back', async () => {
+  it('ends when the person gives the browser back', async () => {
     const { id } = await start([navigate, handOff])
     const question = await waiting('/api/questions')
     expect((await call('DELETE', `/api/sessions/${id}/browser/lease`, { key })).status).toBe(204)
@@ -162,7 +161,7 @@ describe('the hand-over', () => {
   const over = { lease: { until: Date.now() - 1, reason: '' } }
   const snapshot: BrowserAction = { kind: 'snapshot', isFull: false }
   const input: BrowserAction = { kind: 'input', input: { type: 'key', key: 'Tab' } }
-  itInTurn.each([
+  it.each([
     ['a tool', lent, snapshot, /A person has the browser/],
     ['a tool', over, snapshot, /^none$/],
     ['a tool', lent, { kind: 'takeBack', isDone: true }, /^none$/],
@@ -176,7 +175,7 @@ describe('the hand-over', () => {
   })
 })
 
-itInTurn('keeps the cookies of a profile, sealed, for the next browser that has it', async () => {
+it('keeps the cookies of a profile, sealed, for the next browser that has it', async () => {
   const settings = { browser: { profile: 'work' } }
   const first = await start([navigate], settings)
   await first.run
@@ -194,7 +193,7 @@ itInTurn('keeps the cookies of a profile, sealed, for the next browser that has 
   expect((await listed()).body.data).toEqual([])
 })
 
-itInTurn('has several pages, each with a number', async () => {
+it('has several pages, each with a number', async () => {
   const tabs = (input: object): ScriptedCall => ({ name: 'browser_tabs', input })
   const { id, run } = await start([
     navigate,

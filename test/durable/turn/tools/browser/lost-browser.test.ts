@@ -2,7 +2,6 @@
 
 import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { deployment } from '#test/support/deployment.ts'
-import { itInTurn } from '#test/support/long.ts'
 import { calls, model, says, type ScriptedCall, until } from '#test/support/scripted-model.ts'
 import { adminKey, applyMigrations, call, newSession, newTenant } from '#test/worker/client.ts'
 import { listMessages } from '#test/worker/listen.ts'
@@ -75,7 +74,7 @@ describe('a browser that is lost in a call', () => {
     expect(JSON.parse(opened ?? '')).toMatchObject({ success: true, note: expect.stringContaining('are lost') })
   })
 
-  itInTurn('that gets a download instead of a page says so', async () => {
+  it('that gets a download instead of a page says so', async () => {
     const { run } = await session([navigate])
     browser.isDownload = true
     expect((await run())[0]).toContain('is a download or has no page')
@@ -103,7 +102,7 @@ describe('an object that dies in a call', () => {
     expect(browser.countOf('POST')).toBe(1)
   })
 
-  itInTurn('between acquiring a browser and storing it: another is opened, and the first ends by itself', async () => {
+  it('between acquiring a browser and storing it: another is opened, and the first ends by itself', async () => {
     const { id, start, end } = await session([navigate])
     browser.hangsAt = 'Target.createTarget'
     await start()
@@ -136,7 +135,7 @@ describe('what browsers cost', () => {
     expect(found.cost_usd).toBeGreaterThan(0)
   })
 
-  itInTurn('counts for the limits in USD', async () => {
+  it('counts for the limits in USD', async () => {
     const { key } = await newTenant()
     const { id, model: free } = await session([navigate], key)
     const models = { [free]: { prices: { input: 0, output: 0 } } }
@@ -147,7 +146,7 @@ describe('what browsers cost', () => {
     expect(await ask()).toMatchObject({ status: 429, body: { error: { param: 'usd_per_session' } } })
   })
 
-  itInTurn('has to be known where a limit in USD holds: else none is opened', async () => {
+  it('has to be known where a limit in USD holds: else none is opened', async () => {
     const { key } = await newTenant()
     const { model: free, run } = await session([navigate], key)
     const models = { [free]: { prices: { input: 0, output: 0 } } }
@@ -158,7 +157,7 @@ describe('what browsers cost', () => {
     expect((await run())[0]).toContain('browser.usd_per_hour')
   })
 
-  itInTurn('takes no place among the browsers of the tenant where the vendor has none', async () => {
+  it('takes no place among the browsers of the tenant where the vendor has none', async () => {
     const { key } = await newTenant()
     expect((await settings(key, { limits: { browsers: 1 } })).status).toBe(200)
     browser.refusals.push(() => new Response('', { status: 429, headers: { 'retry-after': '20' } }))

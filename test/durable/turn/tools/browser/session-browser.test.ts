@@ -4,7 +4,6 @@ import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { replaceClock } from '#durable/platform/clock.ts'
 import { createSkippingClock } from '#test/support/clock.ts'
 import { deployment } from '#test/support/deployment.ts'
-import { itInTurn } from '#test/support/long.ts'
 import { outage } from '#test/support/outage.ts'
 import { calls, model, type Reply, says, type ScriptedCall, until } from '#test/support/scripted-model.ts'
 import { applyMigrations, bindings, call, newSession, newTenant, request } from '#test/worker/client.ts'
@@ -82,14 +81,14 @@ describe('the browser of a session', () => {
     expect([browser.countOf('POST'), browser.countOf('DELETE')]).toEqual([1, 0])
   })
 
-  itInTurn('pauses requests before anything else happens in the page, and keeps no connection', async () => {
+  it('pauses requests before anything else happens in the page, and keeps no connection', async () => {
     const { turn } = await session([[navigate]])
     await turn()
     expect(browser.commands.indexOf('Fetch.enable')).toBeLessThan(browser.commands.indexOf('Page.navigate'))
     expect(browser.commands).toContain('Browser.setDownloadBehavior')
   })
 
-  itInTurn('refuses references after the page went elsewhere', async () => {
+  it('refuses references after the page went elsewhere', async () => {
     const { turn } = await session([[navigate], [click, snapshot, click]])
     await turn()
     browser.loader++
@@ -100,7 +99,7 @@ describe('the browser of a session', () => {
     ])
   })
 
-  itInTurn('needs a page first, and refuses what is no public page', async () => {
+  it('needs a page first, and refuses what is no public page', async () => {
     const { turn } = await session([
       [
         click,
@@ -115,7 +114,7 @@ describe('the browser of a session', () => {
     expect(browser.commands).not.toContain('Page.navigate')
   })
 
-  itInTurn('is closed once when it was idle, and the next call says so and opens another', async () => {
+  it('is closed once when it was idle, and the next call says so and opens another', async () => {
     const { id, turn } = await session([[navigate], [click, navigate]])
     await turn()
     const alarm = (await alarmOf(id)) ?? 0
@@ -132,7 +131,7 @@ describe('the browser of a session', () => {
     expect([browser.countOf('POST'), browser.countOf('DELETE')]).toEqual([2, 1])
   })
 
-  itInTurn('is tried to be closed again, three times at most', async () => {
+  it('is tried to be closed again, three times at most', async () => {
     const { id, turn } = await session([[navigate]])
     await turn()
     for (let n = 0; n < 4; n++) {
@@ -143,7 +142,7 @@ describe('the browser of a session', () => {
     expect(browser.countOf('DELETE')).toBe(3)
   })
 
-  itInTurn('stays open as long as the setting says', async () => {
+  it('stays open as long as the setting says', async () => {
     const { id, turn } = await session([[navigate]], { settings: { browser: { idle_seconds: 500 } } })
     await turn()
     expect(browser.asked[0]).toContain('keep_alive=560000')
@@ -152,14 +151,14 @@ describe('the browser of a session', () => {
     expect(browser.countOf('DELETE')).toBe(0)
   })
 
-  itInTurn('ends with its session', async () => {
+  it('ends with its session', async () => {
     const { id, turn } = await session([[navigate]])
     await turn()
     expect((await call('DELETE', `/api/sessions/${id}`)).status).toBe(204)
     expect([browser.countOf('DELETE'), browser.running.size]).toEqual([1, 0])
   })
 
-  itInTurn('that ended outside is replaced by the next page, which says so', async () => {
+  it('that ended outside is replaced by the next page, which says so', async () => {
     const { turn } = await session([[navigate], [click], [navigate], [navigate]])
     await turn()
     browser.running.clear()
@@ -177,13 +176,13 @@ describe('the browser of a session', () => {
     expect(browser.countOf('POST')).toBe(1)
   })
 
-  itInTurn('is not opened without room at the vendor, which says when', async () => {
+  it('is not opened without room at the vendor, which says when', async () => {
     const { turn } = await session([[navigate]])
     browser.refusals.push(() => new Response('', { status: 429, headers: { 'retry-after': '20' } }))
     expect(await turn()).toMatchObject([{ error: expect.stringContaining('Try again in 20 s') }])
   })
 
-  itInTurn('keeps the choice for a dialog', async () => {
+  it('keeps the choice for a dialog', async () => {
     const choose = { name: 'browser_dialog', input: { action: 'accept', prompt_text: 'Bob' } }
     const { id, turn } = await session([[navigate, choose]])
     expect((await turn())[1]).toEqual({ success: true, next_dialog: 'accepted' })
@@ -203,7 +202,7 @@ describe('the browser of a session', () => {
     })
   })
 
-  itInTurn('evaluates no expression unless the setting allows it, and then a person is asked', async () => {
+  it('evaluates no expression unless the setting allows it, and then a person is asked', async () => {
     const evaluate = { name: 'browser_console', input: { expression: 'document.cookie' } }
     const { turn } = await session([[navigate, evaluate]])
     expect((await turn())[1]?.['error']).toContain('browser.allow_expressions')
@@ -221,7 +220,7 @@ describe('the browser of a session', () => {
     await call('DELETE', `/api/sessions/${id}`, { key })
   })
 
-  itInTurn('shows its screenshot to a model that sees, and fences what pages say', async () => {
+  it('shows its screenshot to a model that sees, and fences what pages say', async () => {
     const look = { name: 'browser_vision', input: { question: 'What is there?' } }
     const replies = [calls(navigate), calls(look), says('A picture.')]
     const scripted = model(replies)
@@ -297,7 +296,7 @@ describe('the file of a screenshot', () => {
     ).toEqual([])
   })
 
-  itInTurn('is missing when R2 fails, and the screenshot is still looked at', async () => {
+  it('is missing when R2 fails, and the screenshot is still looked at', async () => {
     outage.beforePut = () => Promise.reject(new Error('R2 is down'))
     const { seen } = await lookOnce()
     expect(seen).toMatchObject({ success: true, analysis: 'A red square.' })
