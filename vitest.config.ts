@@ -14,11 +14,12 @@ const remote = 'test/backends/{http,host,cloudflare,daytona,e2b,vercel,media,web
 /** `npm run chaos` runs all rows of the long tables, and the tests that take a minute each. */
 const isLong = process.env['TALARIA_LONG'] === 'all'
 
-/** Chooses rows of long tables (test/support/long.ts). */
+/** Chooses rows of long tables and tests that take turns (test/support/long.ts). `npm test` sets it. */
 const rowSeed = Number(process.env['ROW_SEED'] ?? 1)
+const takesTurns = !isLong && process.env['ROW_SEED'] !== undefined
 
 const everywhere = {
-  provide: { isLong, rowSeed },
+  provide: { isLong, rowSeed, takesTurns },
   // Long enough for a busy machine; only a test that hangs exceeds them.
   testTimeout: 60_000,
   hookTimeout: 90_000,

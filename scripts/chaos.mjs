@@ -7,7 +7,7 @@
 import { spawn } from 'node:child_process'
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { countsOf, lineOf } from './lib/counts.mjs'
 import { root } from './lib/root.mjs'
@@ -49,20 +49,36 @@ try {
   rmSync(folder, { recursive: true, force: true })
 }
 
-/** Tests that take a minute each, and all rows of those of the page. */
+/** The files of which `npm test` runs some rows and tests: those that import what chooses them, or a suite that does. */
+function listPartlyRun() {
+  const files = readdirSync(join(root, 'test'), { recursive: true })
+    .map((name) => name.replaceAll('\\', '/'))
+    .filter((name) => name.endsWith('.ts'))
+  const pattern = /\bfrom '((?:\.\.?|#test)\/[^']+)'/g
+  const importsOf = (name) =>
+    [...readFileSync(join(root, 'test', name), 'utf8').matchAll(pattern)].map(([, path]) =>
+      path.startsWith('#test/') ? path.slice('#test/'.length) : join(dirname(name), path).replaceAll('\\', '/'),
+    )
+  const choosing = new Set(['support/long.ts'])
+  const [tests, suites] = [[], []]
+  for (const name of files) (name.endsWith('.test.ts') ? tests : suites).push([name, importsOf(name)])
+  for (const [name, imports] of suites) if (imports.includes('support/long.ts')) choosing.add(name)
+  return tests.filter(([, imports]) => imports.some((path) => choosing.has(path))).map(([name]) => name)
+}
+
+const partlyRun = listPartlyRun()
+
+/** Tests that take a minute each, and all rows and tests of the others. */
 function longTests() {
-  const args = ['--project', 'e2e', 'test/e2e/long', 'test/e2e/page', 'test/e2e/docs', 'test/e2e/reference-page']
+  const files = partlyRun.filter((name) => name.startsWith('e2e/')).map((name) => `test/${name}`)
+  const args = ['--project', 'e2e', 'test/e2e/long', ...files]
   return { name: 'long tests of the server', env: { TALARIA_LONG: 'all' }, args }
 }
 
-/** The files of which `npm test` runs some rows: those that ask whether the run is long. */
 function longTables() {
   const elsewhere = /^(?:e2e|chaos|support)\/|^backends\/(?:cloudflare|daytona|e2b|vercel)\//
-  const files = readdirSync(join(root, 'test'), { recursive: true })
-    .map((name) => name.replaceAll('\\', '/'))
-    .filter((name) => name.endsWith('.test.ts') && !elsewhere.test(name))
-    .filter((name) => /\/support\/long\.ts'/.test(readFileSync(join(root, 'test', name), 'utf8')))
-  return { name: 'long tables', env: { TALARIA_LONG: 'all' }, args: files.map((name) => `test/${name}`) }
+  const files = partlyRun.filter((name) => !elsewhere.test(name)).map((name) => `test/${name}`)
+  return { name: 'long tables', env: { TALARIA_LONG: 'all' }, args: files }
 }
 
 function treesOfSubagents(trees, seed) {

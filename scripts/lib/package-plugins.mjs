@@ -7,6 +7,7 @@ import { keepResult } from './keep-result.mjs'
 import { clientOnly } from './openai.mjs'
 import { limitPdfjs } from './pdfjs.mjs'
 import { root } from './root.mjs'
+import { withoutTrials } from './turndown.mjs'
 import { buildSchemasOnUse, zodFiles } from './zod.mjs'
 
 const justBash = {
@@ -14,6 +15,15 @@ const justBash = {
   setup: (context) =>
     context.onLoad({ filter: /just-bash\/dist\/bundle\/browser\.js$/ }, ({ path }) => ({
       contents: patchJustBash(readFileSync(path, 'utf8')),
+      loader: 'js',
+    })),
+}
+
+const turndown = {
+  name: 'turndown',
+  setup: (context) =>
+    context.onLoad({ filter: /turndown\/lib\/turndown\.browser\.es\.js$/ }, ({ path }) => ({
+      contents: withoutTrials(readFileSync(path, 'utf8')),
       loader: 'js',
     })),
 }
@@ -65,4 +75,4 @@ const zod = {
 }
 
 /** Plugins of esbuild. */
-export const packagePlugins = [justBash, pdfjs, nodeModules, clientOnly, zod]
+export const packagePlugins = [justBash, turndown, pdfjs, nodeModules, clientOnly, zod]

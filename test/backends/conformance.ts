@@ -5,6 +5,7 @@ import { shellPolicy } from '#agent/shell-policy/shell-policy.ts'
 import type { ExecutionBackend, Jobs, CommandState } from '#agent/core/backend.ts'
 import readFile from '#tools/file/read-file.tool.ts'
 import terminal from '#tools/terminal/terminal.tool.ts'
+import { itInTurn } from '../support/long.ts'
 import { call } from '../tools/support/call.ts'
 import { renderScreen, withPty } from '#tools/terminal/pty-command.ts'
 
@@ -52,15 +53,18 @@ async function runAndRead(backend: ExecutionBackend, command: string) {
 
 /**
  * `transport`: only the cases in which the way to the host matters. The others test the scripts of the host backend, which
- * one suite runs for all vendors. `npm run chaos` runs all cases for each.
+ * one suite runs for all vendors. `turns`: a third of the others, for a twin of a backend that has all. `npm run chaos` runs
+ * all cases for each.
  */
-export type Cases = 'all' | 'transport'
+export type Cases = 'all' | 'turns' | 'transport'
 
 export function conforms(name: string, withBackend: WithBackend, cases: Cases = 'all'): void {
   type Case = (title: string, work: (backend: ExecutionBackend) => Promise<void>) => void
   // oxlint-disable-next-line vitest/valid-title, vitest/expect-expect -- both are given by the lines below
   const onTransport: Case = (title, work) => it(title, () => withBackend(work))
-  const on: Case = (title, work) => (cases === 'all' ? onTransport(title, work) : undefined)
+  // oxlint-disable-next-line vitest/valid-title, vitest/expect-expect -- see above
+  const onTurn: Case = (title, work) => itInTurn(title, () => withBackend(work))
+  const on: Case = { all: onTransport, turns: onTurn, transport: () => undefined }[cases]
 
   describe(`${name}: commands`, () => {
     onTransport('returns output, exit code and directory', async (backend) => {
@@ -384,7 +388,7 @@ export function conforms(name: string, withBackend: WithBackend, cases: Cases = 
     }
     const query = { target: 'content' as const, path: 's', limit: 50, offset: 0 }
 
-    on('finds lines by path, with line numbers and context lines', async (backend) => {
+    onTransport('finds lines by path, with line numbers and context lines', async (backend) => {
       await seed(backend)
       const result = await backend.files.search({ ...query, pattern: 'needle \\d', context: 1 })
       expect(result).toEqual({

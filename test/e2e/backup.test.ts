@@ -8,6 +8,7 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'n
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { isLong } from '#test/support/long.ts'
 import { createTenant, server as source } from './support/here.ts'
 import { deleteState, root, type Server, startServer } from './support/server.ts'
 
@@ -134,7 +135,8 @@ describe('a backup', { timeout: 120_000 }, () => {
   })
 })
 
-describe('a backup of a night', { timeout: 180_000 }, () => {
+// The tests of the nights themselves are test/worker/nightly-backup.test.ts.
+describe.each(isLong ? ['of a night'] : [])('a backup %s', { timeout: 180_000 }, () => {
   const nights = mkdtempSync(join(tmpdir(), 'talaria-night-'))
   let server: Server
   let id: string

@@ -7,6 +7,7 @@ import { join } from 'node:path'
 import { Readable, Writable } from 'node:stream'
 import { client as createEditor, ndJsonStream } from '@agentclientprotocol/sdk'
 import { afterAll, beforeAll, expect, it } from 'vitest'
+import { itInTurn } from '#test/support/long.ts'
 import { createApi } from '../../bin/lib/api.mjs'
 import { eventually } from './support/client.ts'
 import { openCommandLine } from './support/command-line.ts'
@@ -74,17 +75,23 @@ it('answers one question on stdout, and streams with its tools on stderr', async
   expect((await run(['sessions', 'rm', id])).code).toBe(1)
 }, 60_000)
 
-it('sends files by an option, and says that a name behind @ is not one', async () => {
-  writeFileSync(join(home, 'tide.txt'), 'high at noon')
-  expect(await run(['-z', '-f', 'tide.txt', '[[say sent]]'])).toMatchObject({ code: 0, out: 'sent\n', err: '' })
-  const [session] = await json<{ id: string }[]>('sessions')
-  const [file] = (await json<{ path: string }[]>('files', 'ls', session?.id ?? '', '-r')).filter(({ path }) =>
-    path.endsWith('/tide.txt'),
-  )
-  expect((await run(['files', 'get', session?.id ?? '', file?.path ?? '', '-'])).out).toBe('high at noon')
-  expect((await run(['-z', '[[say only words]] @tide.txt'])).err).toContain('tide.txt stays here; -f tide.txt sends it')
-  expect(await run(['chat', '-f', 'none.txt', 'x'])).toMatchObject({ code: 2, err: 'There is no file none.txt.\n' })
-}, 60_000)
+itInTurn(
+  'sends files by an option, and says that a name behind @ is not one',
+  async () => {
+    writeFileSync(join(home, 'tide.txt'), 'high at noon')
+    expect(await run(['-z', '-f', 'tide.txt', '[[say sent]]'])).toMatchObject({ code: 0, out: 'sent\n', err: '' })
+    const [session] = await json<{ id: string }[]>('sessions')
+    const [file] = (await json<{ path: string }[]>('files', 'ls', session?.id ?? '', '-r')).filter(({ path }) =>
+      path.endsWith('/tide.txt'),
+    )
+    expect((await run(['files', 'get', session?.id ?? '', file?.path ?? '', '-'])).out).toBe('high at noon')
+    expect((await run(['-z', '[[say only words]] @tide.txt'])).err).toContain(
+      'tide.txt stays here; -f tide.txt sends it',
+    )
+    expect(await run(['chat', '-f', 'none.txt', 'x'])).toMatchObject({ code: 2, err: 'There is no file none.txt.\n' })
+  },
+  60_000,
+)
 
 it('keeps all skills in a file, and brings them back', async () => {
   const api = createApi({ url: server.url, key: tenant.key ?? '' })
@@ -158,76 +165,86 @@ it('keeps all skills in a file, and brings them back', async () => {
   }
 })
 
-it('lists models, changes settings and memory, shows skills, finds words, saves and clears sessions', async () => {
-  const models = await json<{ id: string }[]>('models', 'ls', 'OpenAI')
-  expect(models.length).toBeGreaterThan(0)
-  expect(models.every(({ id }) => id.toLowerCase().includes('openai'))).toBe(true)
-  expect((await run(['models'])).out).toMatch(/^MODEL +WINDOW +IN +OUT\n/)
-  expect((await run(['models', 'default', 'openai/bench'])).code).toBe(0)
-  expect((await run(['settings', 'get', 'model.default'])).out).toBe('"openai/bench"\n')
-  expect((await run(['settings', 'set', 'timezone', 'Europe/Berlin'])).code).toBe(0)
-  expect((await run(['settings', 'set', 'models."openai/a.b".images', 'true'])).code).toBe(0)
-  const all = await json<Record<string, unknown>>('settings')
-  expect(all).toMatchObject({ timezone: 'Europe/Berlin', models: { 'openai/a.b': { images: true } } })
-  for (const path of ['timezone', 'models', 'model']) expect((await run(['settings', 'unset', path])).code).toBe(0)
-  expect(await run(['settings', 'get', 'timezone'])).toMatchObject({ code: 1, out: '' })
-  expect((await run(['settings', 'set', 'no_such', '1'])).code).toBe(1)
-  expect((await run(['settings', 'set', 'timezone'])).code).toBe(2)
+itInTurn(
+  'lists models, changes settings and memory, shows skills, finds words, saves and clears sessions',
+  async () => {
+    const models = await json<{ id: string }[]>('models', 'ls', 'OpenAI')
+    expect(models.length).toBeGreaterThan(0)
+    expect(models.every(({ id }) => id.toLowerCase().includes('openai'))).toBe(true)
+    expect((await run(['models'])).out).toMatch(/^MODEL +WINDOW +IN +OUT\n/)
+    expect((await run(['models', 'default', 'openai/bench'])).code).toBe(0)
+    expect((await run(['settings', 'get', 'model.default'])).out).toBe('"openai/bench"\n')
+    expect((await run(['settings', 'set', 'timezone', 'Europe/Berlin'])).code).toBe(0)
+    expect((await run(['settings', 'set', 'models."openai/a.b".images', 'true'])).code).toBe(0)
+    const all = await json<Record<string, unknown>>('settings')
+    expect(all).toMatchObject({ timezone: 'Europe/Berlin', models: { 'openai/a.b': { images: true } } })
+    for (const path of ['timezone', 'models', 'model']) expect((await run(['settings', 'unset', path])).code).toBe(0)
+    expect(await run(['settings', 'get', 'timezone'])).toMatchObject({ code: 1, out: '' })
+    expect((await run(['settings', 'set', 'no_such', '1'])).code).toBe(1)
+    expect((await run(['settings', 'set', 'timezone'])).code).toBe(2)
 
-  expect((await run(['memory', 'add', 'The', 'sky', 'is', 'blue.'])).code).toBe(0)
-  expect((await run(['memory', 'add', '--user', 'Prefers tea.'])).code).toBe(0)
-  expect((await run(['memory'])).out).toBe('- The sky is blue.\n- Prefers tea.\n')
-  expect((await run(['memory', 'rm', '--user', 'Prefers tea.'])).code).toBe(0)
-  expect((await json<{ user: { entries: string[] } }>('memory')).user.entries).toEqual([])
+    expect((await run(['memory', 'add', 'The', 'sky', 'is', 'blue.'])).code).toBe(0)
+    expect((await run(['memory', 'add', '--user', 'Prefers tea.'])).code).toBe(0)
+    expect((await run(['memory'])).out).toBe('- The sky is blue.\n- Prefers tea.\n')
+    expect((await run(['memory', 'rm', '--user', 'Prefers tea.'])).code).toBe(0)
+    expect((await json<{ user: { entries: string[] } }>('memory')).user.entries).toEqual([])
 
-  const [skill] = await json<{ name: string }[]>('skills')
-  expect((await run(['skills', 'show', skill?.name ?? ''])).out).toContain(`name: ${skill?.name}`)
-  expect((await run(['skills', 'import', 'http://127.0.0.1/SKILL.md'])).code).toBe(1)
-  expect((await run(['skills', 'rm', 'no-such-skill'])).code).toBe(1)
+    const [skill] = await json<{ name: string }[]>('skills')
+    expect((await run(['skills', 'show', skill?.name ?? ''])).out).toContain(`name: ${skill?.name}`)
+    expect((await run(['skills', 'import', 'http://127.0.0.1/SKILL.md'])).code).toBe(1)
+    expect((await run(['skills', 'rm', 'no-such-skill'])).code).toBe(1)
 
-  const { json: made } = await tenant.client.send('POST', '/api/sessions', { body: { title: 'Birds' } })
-  const id = made.id as string
-  await run(['chat', '-s', id, '[[say A heron stands still.]]'])
-  await eventually(
-    async () => (await run(['search', 'heron', 'still', '-s', id])).out,
-    (out) => out.startsWith(`${id}  Birds\n`) && out.includes('«heron»'),
-  )
-  expect(await run(['search', 'zzzz-nothing'])).toMatchObject({ code: 1, out: '' })
-  expect(await run(['search', ' '])).toMatchObject({ code: 2, out: '' })
-  expect((await run(['sessions', 'export', id])).out).toContain('A heron stands still.')
-  expect((await run(['sessions', 'export', id, 'birds.html'])).code).toBe(0)
-  expect(readFileSync(join(home, 'birds.html'), 'utf8')).toMatch(/^<!doctype html>[\s\S]*heron/i)
-  expect((await run(['sessions', 'export', 'ses_none'])).code).toBe(1)
-  expect((await run(['sessions', 'export', id, '--format', 'doc'])).code).toBe(2)
+    const { json: made } = await tenant.client.send('POST', '/api/sessions', { body: { title: 'Birds' } })
+    const id = made.id as string
+    await run(['chat', '-s', id, '[[say A heron stands still.]]'])
+    await eventually(
+      async () => (await run(['search', 'heron', 'still', '-s', id])).out,
+      (out) => out.startsWith(`${id}  Birds\n`) && out.includes('«heron»'),
+    )
+    expect(await run(['search', 'zzzz-nothing'])).toMatchObject({ code: 1, out: '' })
+    expect(await run(['search', ' '])).toMatchObject({ code: 2, out: '' })
+    expect((await run(['sessions', 'export', id])).out).toContain('A heron stands still.')
+    expect((await run(['sessions', 'export', id, 'birds.html'])).code).toBe(0)
+    expect(readFileSync(join(home, 'birds.html'), 'utf8')).toMatch(/^<!doctype html>[\s\S]*heron/i)
+    expect((await run(['sessions', 'export', 'ses_none'])).code).toBe(1)
+    expect((await run(['sessions', 'export', id, '--format', 'doc'])).code).toBe(2)
 
-  const { json: pinned } = await tenant.client.send('POST', '/api/sessions', { body: { title: 'Kept' } })
-  await tenant.client.send('PATCH', `/api/sessions/${pinned.id}`, { body: { pinned: true } })
-  expect((await run(['sessions', 'prune'])).err).toBe('Nothing.\n')
-  const old = await json<{ id: string }[]>('sessions', 'prune', '--older-than', '0', '--dry-run')
-  expect(old.map((one) => one.id)).toContain(id)
-  expect(old.map((one) => one.id)).not.toContain(pinned.id)
-  expect((await run(['sessions', 'prune', '--older-than', '0'])).code).toBe(2)
-  expect((await run(['sessions', 'prune', '--older-than', 'x'])).code).toBe(2)
-  expect((await run(['sessions', 'show', id])).code).toBe(0)
-  expect((await run(['sessions', 'prune', '--older-than', '0', '--yes'])).out).toMatch(/^[1-9]\d* deleted, 0 failed\n$/)
-  const left = await json<{ id: string }[]>('sessions')
-  expect(left.map((one) => one.id)).toEqual([pinned.id])
-}, 60_000)
+    const { json: pinned } = await tenant.client.send('POST', '/api/sessions', { body: { title: 'Kept' } })
+    await tenant.client.send('PATCH', `/api/sessions/${pinned.id}`, { body: { pinned: true } })
+    expect((await run(['sessions', 'prune'])).err).toBe('Nothing.\n')
+    const old = await json<{ id: string }[]>('sessions', 'prune', '--older-than', '0', '--dry-run')
+    expect(old.map((one) => one.id)).toContain(id)
+    expect(old.map((one) => one.id)).not.toContain(pinned.id)
+    expect((await run(['sessions', 'prune', '--older-than', '0'])).code).toBe(2)
+    expect((await run(['sessions', 'prune', '--older-than', 'x'])).code).toBe(2)
+    expect((await run(['sessions', 'show', id])).code).toBe(0)
+    expect((await run(['sessions', 'prune', '--older-than', '0', '--yes'])).out).toMatch(
+      /^[1-9]\d* deleted, 0 failed\n$/,
+    )
+    const left = await json<{ id: string }[]>('sessions')
+    expect(left.map((one) => one.id)).toEqual([pinned.id])
+  },
+  60_000,
+)
 
-it('ends quietly when nobody reads on', async () => {
-  const { json: session } = await tenant.client.send('POST', '/api/sessions', { body: {} })
-  await run(['chat', '-s', session.id as string, '[[say many words]]'])
-  const child = start(['sessions', 'show', session.id as string])
-  child.stdout?.destroy()
-  let err = ''
-  child.stderr?.on('data', (text: Buffer) => void (err += text.toString()))
-  const code = await new Promise((resolve) => child.on('close', resolve))
-  expect([code, err]).toEqual([0, ''])
-  // Without a reader of the notes, the answer still goes to stdout.
-  const other = start(['chat', '-s', session.id as string, '[[tools 1 todo {}]] [[say still said]]'])
-  other.stderr?.destroy()
-  expect((await other.stdout?.toArray())?.join('')).toBe('still said\n')
-}, 60_000)
+itInTurn(
+  'ends quietly when nobody reads on',
+  async () => {
+    const { json: session } = await tenant.client.send('POST', '/api/sessions', { body: {} })
+    await run(['chat', '-s', session.id as string, '[[say many words]]'])
+    const child = start(['sessions', 'show', session.id as string])
+    child.stdout?.destroy()
+    let err = ''
+    child.stderr?.on('data', (text: Buffer) => void (err += text.toString()))
+    const code = await new Promise((resolve) => child.on('close', resolve))
+    expect([code, err]).toEqual([0, ''])
+    // Without a reader of the notes, the answer still goes to stdout.
+    const other = start(['chat', '-s', session.id as string, '[[tools 1 todo {}]] [[say still said]]'])
+    other.stderr?.destroy()
+    expect((await other.stdout?.toArray())?.join('')).toBe('still said\n')
+  },
+  60_000,
+)
 
 it('refuses words too many, too few and unknown before it does anything, and takes texts that begin with a dash', async () => {
   const sessions = async () => (await json<{ id: string }[]>('sessions')).length
@@ -299,52 +316,60 @@ it('stores a key that works for its owner alone, and exits by what happened', as
   expect((await run(['completion', 'fish'])).out).toContain('complete -c talaria')
 }, 60_000)
 
-it('brings a folder and a workspace together', async () => {
-  const { json: session } = await tenant.client.send('POST', '/api/sessions', { body: {} })
-  const id = session.id as string
-  const folder = join(home, 'synced')
-  mkdirSync(join(folder, 'sub'), { recursive: true })
-  writeFileSync(join(folder, 'sub/mine.txt'), 'mine')
-  writeFileSync(join(home, 'theirs'), 'theirs')
-  await run(['files', 'put', id, 'theirs', 'their/file.txt'])
-  const sync = async () => {
-    const { code, out } = await run(['files', 'sync', id, folder, '--json'])
-    return { code, ...(JSON.parse(out) as Record<string, string[]>) }
-  }
-  const nothing = { sent: [], received: [], conflicts: [], gone: [], failed: [] }
-  expect(await sync()).toEqual({ ...nothing, code: 0, sent: ['sub/mine.txt'], received: ['their/file.txt'] })
-  expect(readFileSync(join(folder, 'their/file.txt'), 'utf8')).toBe('theirs')
-  expect(await sync()).toEqual({ ...nothing, code: 0 })
-  writeFileSync(join(folder, 'sub/mine.txt'), 'changed here')
-  writeFileSync(join(folder, 'their/file.txt'), 'changed here, too')
-  await run(['files', 'put', id, 'theirs', 'sub/new.txt'])
-  writeFileSync(join(home, 'theirs'), 'changed there')
-  await run(['files', 'put', id, 'theirs', 'their/file.txt'])
-  const both = { conflicts: ['their/file.txt'], code: 1 }
-  expect(await sync()).toEqual({ ...nothing, ...both, sent: ['sub/mine.txt'], received: ['sub/new.txt'] })
-  expect(await sync()).toEqual({ ...nothing, ...both })
-  expect(readFileSync(join(folder, 'their/file.txt'), 'utf8')).toBe('changed here, too')
-  rmSync(join(folder, 'sub/new.txt'))
-  expect(await sync()).toEqual({ ...nothing, ...both, gone: ['sub/new.txt'] })
-  expect(await sync()).toEqual({ ...nothing, ...both, gone: ['sub/new.txt'] })
-  expect((await run(['files', 'get', id, 'sub/new.txt', '-'])).out).toBe('theirs')
-}, 60_000)
+itInTurn(
+  'brings a folder and a workspace together',
+  async () => {
+    const { json: session } = await tenant.client.send('POST', '/api/sessions', { body: {} })
+    const id = session.id as string
+    const folder = join(home, 'synced')
+    mkdirSync(join(folder, 'sub'), { recursive: true })
+    writeFileSync(join(folder, 'sub/mine.txt'), 'mine')
+    writeFileSync(join(home, 'theirs'), 'theirs')
+    await run(['files', 'put', id, 'theirs', 'their/file.txt'])
+    const sync = async () => {
+      const { code, out } = await run(['files', 'sync', id, folder, '--json'])
+      return { code, ...(JSON.parse(out) as Record<string, string[]>) }
+    }
+    const nothing = { sent: [], received: [], conflicts: [], gone: [], failed: [] }
+    expect(await sync()).toEqual({ ...nothing, code: 0, sent: ['sub/mine.txt'], received: ['their/file.txt'] })
+    expect(readFileSync(join(folder, 'their/file.txt'), 'utf8')).toBe('theirs')
+    expect(await sync()).toEqual({ ...nothing, code: 0 })
+    writeFileSync(join(folder, 'sub/mine.txt'), 'changed here')
+    writeFileSync(join(folder, 'their/file.txt'), 'changed here, too')
+    await run(['files', 'put', id, 'theirs', 'sub/new.txt'])
+    writeFileSync(join(home, 'theirs'), 'changed there')
+    await run(['files', 'put', id, 'theirs', 'their/file.txt'])
+    const both = { conflicts: ['their/file.txt'], code: 1 }
+    expect(await sync()).toEqual({ ...nothing, ...both, sent: ['sub/mine.txt'], received: ['sub/new.txt'] })
+    expect(await sync()).toEqual({ ...nothing, ...both })
+    expect(readFileSync(join(folder, 'their/file.txt'), 'utf8')).toBe('changed here, too')
+    rmSync(join(folder, 'sub/new.txt'))
+    expect(await sync()).toEqual({ ...nothing, ...both, gone: ['sub/new.txt'] })
+    expect(await sync()).toEqual({ ...nothing, ...both, gone: ['sub/new.txt'] })
+    expect((await run(['files', 'get', id, 'sub/new.txt', '-'])).out).toBe('theirs')
+  },
+  60_000,
+)
 
-it('signs in by a link once, opens the page with another, and checks the deployment', async () => {
-  const none = { TALARIA_API_KEY: '', TALARIA_URL: '' }
-  const link = (await run(['open', '--print'])).out.trim()
-  expect(link).toMatch(/#in=/)
-  const signedIn = await run(['login', link], '', none)
-  expect(signedIn).toMatchObject({ code: 0, out: expect.stringContaining('Signed in') })
-  expect((await run(['login', '--status'], '', none)).out).toContain('key talaria on ')
-  expect((await run(['login', link], '', none)).code).not.toBe(0)
-  const checks = await json<{ name: string; state: string }[]>('doctor')
-  expect(checks.filter(({ state }) => state === 'failed')).toEqual([])
-  expect((await run(['login', '--forget'], '', none)).code).toBe(0)
-  expect((await run(['sessions'], '', none)).code).toBe(2)
-}, 60_000)
+itInTurn(
+  'signs in by a link once, opens the page with another, and checks the deployment',
+  async () => {
+    const none = { TALARIA_API_KEY: '', TALARIA_URL: '' }
+    const link = (await run(['open', '--print'])).out.trim()
+    expect(link).toMatch(/#in=/)
+    const signedIn = await run(['login', link], '', none)
+    expect(signedIn).toMatchObject({ code: 0, out: expect.stringContaining('Signed in') })
+    expect((await run(['login', '--status'], '', none)).out).toContain('key talaria on ')
+    expect((await run(['login', link], '', none)).code).not.toBe(0)
+    const checks = await json<{ name: string; state: string }[]>('doctor')
+    expect(checks.filter(({ state }) => state === 'failed')).toEqual([])
+    expect((await run(['login', '--forget'], '', none)).code).toBe(0)
+    expect((await run(['sessions'], '', none)).code).toBe(2)
+  },
+  60_000,
+)
 
-it('sends an Idempotency-Key to the routes alone that have it', async () => {
+itInTurn('sends an Idempotency-Key to the routes alone that have it', async () => {
   const { json: document } = await tenant.client.send('GET', '/openapi.json')
   type Operation = { readonly parameters?: readonly { readonly $ref?: string }[] }
   const routes = Object.entries(document.paths as Record<string, { readonly post?: Operation }>)
@@ -361,43 +386,47 @@ it('sends an Idempotency-Key to the routes alone that have it', async () => {
   expect(documented.map(([path]) => path)).toEqual(expect.arrayContaining(keyed))
 })
 
-it('keeps projects with files and members, and moves sessions', async () => {
-  writeFileSync(join(home, 'rules.md'), 'Answer in metric units.')
-  const project = await json<{ id: string; instructions: string }>(
-    'projects',
-    'add',
-    'Family',
-    'trips',
-    '--instructions',
-    '@rules.md',
-  )
-  expect(project).toMatchObject({ name: 'Family trips', instructions: 'Answer in metric units.' })
-  expect((await run(['projects', 'put', project.id, 'rules.md', 'notes/rules.md'])).code).toBe(0)
-  expect((await run(['projects', 'get', project.id, 'notes/rules.md', '-'])).out).toBe('Answer in metric units.')
-  expect((await run(['projects', 'members', project.id, 'role:*=use'])).out).toMatch(/role:\* +use\n$/)
-  expect((await run(['projects', 'members', project.id, 'everybody'])).code).toBe(2)
-  const inMemory = ['--project', project.id]
-  expect((await run(['memory', 'add', 'Six beds.', ...inMemory])).out).toBe('Remembered.\n')
-  expect((await run(['memory', 'add', 'A pool.', ...inMemory])).code).toBe(0)
-  expect((await run(['memory', 'rm', 'pool', ...inMemory])).code).toBe(0)
-  expect((await run(['memory', ...inMemory])).out).toContain('- Six beds.')
-  expect((await run(['memory', 'versions', ...inMemory])).out).toContain('- A pool.')
-  expect((await run(['memory'])).out).not.toContain('Six beds.')
-  const asked = await run([
-    'chat',
-    '--project',
-    project.id,
-    '[[call read_file {"path":"project/notes/rules.md"} then say read]]',
-  ])
-  expect(asked).toMatchObject({ code: 0, out: 'read\n' })
-  const [inProject] = await json<{ id: string }[]>('sessions', '--project', project.id)
-  expect((await run(['projects', 'move', inProject?.id ?? '', 'none'])).code).toBe(0)
-  expect(await json('sessions', '--project', project.id)).toEqual([])
-  expect((await run(['projects', 'show', project.id])).out).toContain('file notes/rules.md: 23 bytes')
-  expect((await run(['projects', 'drop', project.id, 'notes/rules.md'])).code).toBe(0)
-  expect((await run(['projects', 'rm', project.id])).code).toBe(0)
-  expect((await run(['projects'])).err).toBe('Nothing.\n')
-}, 60_000)
+itInTurn(
+  'keeps projects with files and members, and moves sessions',
+  async () => {
+    writeFileSync(join(home, 'rules.md'), 'Answer in metric units.')
+    const project = await json<{ id: string; instructions: string }>(
+      'projects',
+      'add',
+      'Family',
+      'trips',
+      '--instructions',
+      '@rules.md',
+    )
+    expect(project).toMatchObject({ name: 'Family trips', instructions: 'Answer in metric units.' })
+    expect((await run(['projects', 'put', project.id, 'rules.md', 'notes/rules.md'])).code).toBe(0)
+    expect((await run(['projects', 'get', project.id, 'notes/rules.md', '-'])).out).toBe('Answer in metric units.')
+    expect((await run(['projects', 'members', project.id, 'role:*=use'])).out).toMatch(/role:\* +use\n$/)
+    expect((await run(['projects', 'members', project.id, 'everybody'])).code).toBe(2)
+    const inMemory = ['--project', project.id]
+    expect((await run(['memory', 'add', 'Six beds.', ...inMemory])).out).toBe('Remembered.\n')
+    expect((await run(['memory', 'add', 'A pool.', ...inMemory])).code).toBe(0)
+    expect((await run(['memory', 'rm', 'pool', ...inMemory])).code).toBe(0)
+    expect((await run(['memory', ...inMemory])).out).toContain('- Six beds.')
+    expect((await run(['memory', 'versions', ...inMemory])).out).toContain('- A pool.')
+    expect((await run(['memory'])).out).not.toContain('Six beds.')
+    const asked = await run([
+      'chat',
+      '--project',
+      project.id,
+      '[[call read_file {"path":"project/notes/rules.md"} then say read]]',
+    ])
+    expect(asked).toMatchObject({ code: 0, out: 'read\n' })
+    const [inProject] = await json<{ id: string }[]>('sessions', '--project', project.id)
+    expect((await run(['projects', 'move', inProject?.id ?? '', 'none'])).code).toBe(0)
+    expect(await json('sessions', '--project', project.id)).toEqual([])
+    expect((await run(['projects', 'show', project.id])).out).toContain('file notes/rules.md: 23 bytes')
+    expect((await run(['projects', 'drop', project.id, 'notes/rules.md'])).code).toBe(0)
+    expect((await run(['projects', 'rm', project.id])).code).toBe(0)
+    expect((await run(['projects'])).err).toBe('Nothing.\n')
+  },
+  60_000,
+)
 
 it('is one file without dependencies when it is packed', async () => {
   const folder = join(home, 'package')

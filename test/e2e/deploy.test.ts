@@ -4,6 +4,7 @@ import { execFileSync } from 'node:child_process'
 import { existsSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
+import { itInTurn } from '#test/support/long.ts'
 import {
   api,
   createAccount,
@@ -25,7 +26,7 @@ const hasScript = (() => {
 })()
 
 describe('npm run deploy', { timeout: 600_000 }, () => {
-  it('deploys to an empty account with one command, and again with a key and a bucket more, without changing what exists', async () => {
+  it('deploys to an empty account with one command', async () => {
     await createAccount()
     api.healthFailures = 2
     const { code, output } = await deploy()
@@ -40,7 +41,12 @@ describe('npm run deploy', { timeout: 600_000 }, () => {
     expect(listTables()).toEqual(expect.arrayContaining(['tenant', 'session', 'page', 'd1_migrations']))
     expect(statSync(join(folder, '.deploy.vars')).mode & 0o777).toBe(0o600)
     expect(output).not.toContain(secrets['ENCRYPTION_KEY'])
+  })
 
+  itInTurn('deploys again with a key and a bucket more, without changing what exists', async () => {
+    await createAccount()
+    expect((await deploy()).code).toBe(0)
+    const { secrets } = deployed()
     const more = 'OPENAI_API_KEY=sk-1\nBACKUP_PASSPHRASE=correct horse battery\n'
     writeFileSync(join(folder, '.deploy.vars'), more, { flag: 'a' })
     api.changes.length = 0
@@ -56,7 +62,7 @@ describe('npm run deploy', { timeout: 600_000 }, () => {
     expect(again.output).toMatch(/schema\s+up to date/)
   })
 
-  it('prints the plan in a dry run and changes nothing', async () => {
+  itInTurn('prints the plan in a dry run and changes nothing', async () => {
     await createAccount()
     const { code, output } = await deploy(['--dry-run', '--location', 'weur'])
     expect(code, output).toBe(0)
@@ -67,7 +73,7 @@ describe('npm run deploy', { timeout: 600_000 }, () => {
     expect(existsSync(join(folder, '.deploy.vars'))).toBe(false)
   })
 
-  it('goes on where it was killed, with the first keys and one of each', async () => {
+  itInTurn('goes on where it was killed, with the first keys and one of each', async () => {
     await createAccount()
     const { code, output, killedAt, vars } = await deployThroughKills([], {
       ends: 'command',
@@ -101,30 +107,33 @@ describe('npm run deploy', { timeout: 600_000 }, () => {
       expect(facts()).toMatchObject({ jurisdiction: 'eu' })
     })
 
-    it('asks each question once, and ends with Ctrl+D and Ctrl+C at one, without a change or a lock', async () => {
-      await createAccount()
-      const ends = [
-        [[asksJurisdiction, enter] as const, [asksLocation, endOfInput] as const],
-        [[asksLocation, `Europe${enter}`] as const, [asksLocation, interrupt] as const],
-      ]
-      for (const typed of ends) {
-        const { code, output } = await run(...typed)
-        expect(code, output).toBe(1)
-        expect(output).toMatch(/place failed: The question was not answered\.\s+Nothing was changed/)
-        expect(uploads()).toEqual([])
-        expect(existsSync(join(folder, '.deploy.lock'))).toBe(false)
-      }
-      const answered = await run([asksLocation, `weur${enter}`], [placed, interrupt])
-      expect(answered.output).toMatch(/place +Western Europe/)
-      expect(answered.output).not.toContain('jurisdiction?')
-      expect(facts()).toMatchObject({ jurisdiction: null, location: 'weur' })
-      const again = await run([placed, interrupt])
-      expect(again.output).toMatch(/place +Western Europe/)
-      expect(again.output).not.toContain('?')
-    })
+    itInTurn(
+      'asks each question once, and ends with Ctrl+D and Ctrl+C at one, without a change or a lock',
+      async () => {
+        await createAccount()
+        const ends = [
+          [[asksJurisdiction, enter] as const, [asksLocation, endOfInput] as const],
+          [[asksLocation, `Europe${enter}`] as const, [asksLocation, interrupt] as const],
+        ]
+        for (const typed of ends) {
+          const { code, output } = await run(...typed)
+          expect(code, output).toBe(1)
+          expect(output).toMatch(/place failed: The question was not answered\.\s+Nothing was changed/)
+          expect(uploads()).toEqual([])
+          expect(existsSync(join(folder, '.deploy.lock'))).toBe(false)
+        }
+        const answered = await run([asksLocation, `weur${enter}`], [placed, interrupt])
+        expect(answered.output).toMatch(/place +Western Europe/)
+        expect(answered.output).not.toContain('jurisdiction?')
+        expect(facts()).toMatchObject({ jurisdiction: null, location: 'weur' })
+        const again = await run([placed, interrupt])
+        expect(again.output).toMatch(/place +Western Europe/)
+        expect(again.output).not.toContain('?')
+      },
+    )
   })
 
-  it('says how to sign in without a login', async () => {
+  itInTurn('says how to sign in without a login', async () => {
     await createAccount()
     const { code, output } = await deploy([], { env: { CLOUDFLARE_API_TOKEN: '' } })
     expect(code).toBe(1)

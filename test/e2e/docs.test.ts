@@ -3,6 +3,7 @@
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { itInTurn } from '#test/support/long.ts'
 import { chromium, launchBrowser, openBrowser, type Page, readBoxes } from './support/chromium.ts'
 import { owner, server } from './support/here.ts'
 import { root } from './support/server.ts'
@@ -33,7 +34,7 @@ describe('the pages', () => {
     expect(markdown.text).toContain('# Command line')
   })
 
-  it('links only pages, sections and files that exist', async () => {
+  itInTurn('links only pages, sections and files that exist', async () => {
     const anchors = new Map<string, Set<string>>()
     const links: [string, string][] = []
     const dead: string[] = []
@@ -54,7 +55,7 @@ describe('the pages', () => {
     expect(links.filter(([path, anchor]) => path.startsWith('/docs/') && !anchors.get(path)?.has(anchor))).toEqual([])
   })
 
-  it('gives programs a list of the pages', async () => {
+  itInTurn('gives programs a list of the pages', async () => {
     const { text } = await nobody.get('/llms.txt')
     expect(text).toMatch(/^# Talaria\n\n> /)
     for (const [, path = ''] of text.matchAll(/\]\((\/docs\/[^)]+\.md)\)/g))
@@ -62,7 +63,7 @@ describe('the pages', () => {
   })
 })
 
-it('opens no route of the API as a file, also for a browser', async () => {
+itInTurn('opens no route of the API as a file, also for a browser', async () => {
   const { json } = await nobody.get('/openapi.json')
   const paths = Object.entries(json.paths as Record<string, object>)
     .filter(([path, methods]) => 'get' in methods && !path.includes('events'))
@@ -108,7 +109,7 @@ describe.skipIf(chromium === undefined)('the site in Chromium', () => {
     expect(page.requests.filter((url) => !url.startsWith(server.url))).toEqual([])
   })
 
-  it('folds its menu on a phone', async () => {
+  itInTurn('folds its menu on a phone', async () => {
     const phone = await launchBrowser()
     try {
       const small = await (await phone.newContext({ viewport: { width: 320, height: 640 } })).newPage()

@@ -4,6 +4,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, it } from 'vitest'
+import { itInTurn } from '#test/support/long.ts'
 import { replies } from '../../examples/evals/replies.ts'
 import { replayFor, startModelServer } from '../kit/index.ts'
 import { openCommandLine } from './support/command-line.ts'
@@ -100,7 +101,7 @@ it('refuses a wrong case before anything runs', async () => {
   expect([code, err]).toEqual([2, expect.stringContaining('it needs one of calledTool')])
 })
 
-it('counts soft assertions with --strict, and ends with 4 without access', async () => {
+itInTurn('counts soft assertions with --strict, and ends with 4 without access', async () => {
   model.script(undefined)
   writeFileSync(
     join(home, 'soft.eval.yaml'),
@@ -140,7 +141,7 @@ it('refuses files that it cannot read or write before anything runs', async () =
   ])
 })
 
-it('runs a batch of a file and writes the answers', async () => {
+itInTurn('runs a batch of a file and writes the answers', async () => {
   model.script(undefined)
   writeFileSync(join(home, 'prompts.csv'), 'id,prompt\na,[[say one]]\nb,[[say two]]\n')
   const { code, err } = await run('batch', 'prompts.csv', '--concurrency', '2', '--out', 'answers.jsonl')

@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { describe, expect, it, onTestFinished } from 'vitest'
+import { firstRows } from '../support/long.ts'
 import { server } from './support/here.ts'
 import { root } from './support/server.ts'
 
@@ -18,7 +19,7 @@ async function run(file: string): Promise<string> {
   return (await promisify(execFile)(process.execPath, [file], { env, timeout: 50_000 })).stdout
 }
 
-it.each(examples)('%s does what it says', async (name) => {
+it.each(firstRows(1, examples, 2))('%s does what it says', async (name) => {
   expect(await run(fileURLToPath(new URL(name, folder)))).not.toBe('')
 })
 

@@ -2,6 +2,7 @@
 
 import OpenAI, { APIError, AuthenticationError, BadRequestError, NotFoundError, RateLimitError } from 'openai'
 import { describe, expect, it } from 'vitest'
+import { itInTurn } from '#test/support/long.ts'
 import { listModelRequests, owner, server, createTenant } from './support/here.ts'
 
 const sdk = (apiKey = server.key) => new OpenAI({ baseURL: `${server.url}/v1`, apiKey, maxRetries: 0 })
@@ -57,7 +58,7 @@ describe('the official OpenAI SDK', () => {
     expect((await sdk().models.retrieve('talaria')).id).toBe('talaria')
   })
 
-  it('takes a whole history, without an earlier session', async () => {
+  itInTurn('takes a whole history, without an earlier session', async () => {
     const completion = await sdk().chat.completions.create({
       model: 'talaria',
       messages: [
@@ -137,7 +138,7 @@ describe('errors as the SDK types them', () => {
     expect(await failure(sdk().chat.completions.create(request, { headers: name }))).toBeInstanceOf(NotFoundError)
   })
 
-  it('400 for an unsupported field, with its name', async () => {
+  itInTurn('400 for an unsupported field, with its name', async () => {
     const error = await failure(sdk().chat.completions.create({ model: 'talaria', messages: user('x'), n: 2 }))
     expect(error).toBeInstanceOf(BadRequestError)
     expect(error).toMatchObject({ param: 'n', type: 'invalid_request_error' })
@@ -145,7 +146,7 @@ describe('errors as the SDK types them', () => {
     expect(none).toMatchObject({ status: 400, param: 'messages' })
   })
 
-  it('429 over a limit, with its name and Retry-After', async () => {
+  itInTurn('429 over a limit, with its name and Retry-After', async () => {
     const { id, key } = await createTenant()
     const limits = { requests_per_minute: 2 }
     expect((await owner.send('PATCH', `/api/admin/tenants/${id}`, { body: { limits } })).status).toBe(200)

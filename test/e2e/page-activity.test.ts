@@ -2,7 +2,7 @@
 
 import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { firstRows } from '../support/long.ts'
+import { firstRows, itInTurn } from '../support/long.ts'
 import { type Browser, chromium, launchBrowser, readBoxes } from './support/chromium.ts'
 import { type Client, newTenant } from './support/client.ts'
 import { owner } from './support/here.ts'
@@ -71,7 +71,7 @@ describe.skipIf(chromium === undefined)('what tools do', () => {
     await page.context().close()
   })
 
-  it('is the call itself when there is one, and says that it failed', async () => {
+  itInTurn('is the call itself when there is one, and says that it failed', async () => {
     const id = await client.newSession()
     await client.chat(id, '[[call read_file {"path":"missing.txt"} then say Not there.]]')
     const page = await open('en-US', 1280, id)
@@ -119,7 +119,7 @@ describe.skipIf(chromium === undefined)('what tools do', () => {
     },
   )
 
-  it('shows subagents below their call, with their state', async () => {
+  itInTurn('shows subagents below their call, with their state', async () => {
     const id = await client.newSession()
     await client.chat(id, '[[call delegate_task {"goal":"[[say looked it up]]"} then say Delegated.]]')
     const page = await open('de-DE', 1280, id)

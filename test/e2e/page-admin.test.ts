@@ -4,6 +4,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { itInTurn } from '#test/support/long.ts'
 import { type Browser, chromium, launchBrowser } from './support/chromium.ts'
 import { type Client, newTenant } from './support/client.ts'
 import { owner } from './support/here.ts'
@@ -106,7 +107,7 @@ describe.skipIf(chromium === undefined)('the screens of what the API has', () =>
     expect(JSON.stringify(json)).not.toContain('Graz')
   })
 
-  it('keeps facts of a project on its screen, with their versions', async () => {
+  itInTurn('keeps facts of a project on its screen, with their versions', async () => {
     const { json: project } = await client.post('/api/projects', { name: 'Trips' })
     const { id } = project as { id: string }
     await openScreen(page, `projects/${id}`)
@@ -263,7 +264,7 @@ describe.skipIf(chromium === undefined)('the screens of what the API has', () =>
     expect((await client.get('/api/learning')).json.data).toMatchObject([{ fix: 'pip install pandas' }])
   })
 
-  it('asks before it stores a skill that the scan warns of', async () => {
+  itInTurn('asks before it stores a skill that the scan warns of', async () => {
     await openScreen(page, 'skills')
     const bodies: unknown[] = []
     await page.route('**/api/skills/import', async (route) => {
@@ -293,7 +294,7 @@ describe.skipIf(chromium === undefined)('the screens of what the API has', () =>
     await form.getByRole('alert').waitFor()
   })
 
-  it('shows the tree of subagents, and the states of the files', async () => {
+  itInTurn('shows the tree of subagents, and the states of the files', async () => {
     const id = await client.newSession()
     await client.chat(id, '[[call delegate_task {"goal":"[[say looked it up]]"} then say Delegated.]]')
     await client.chat(id, '[[call write_file {"path":"one.md","content":"# 1"} then say written]]')
@@ -318,7 +319,7 @@ describe.skipIf(chromium === undefined)('the screens of what the API has', () =>
     expect(page.url()).not.toContain(id)
   })
 
-  it('starts a batch, shows its answers and its cost, and runs again what has failed', async () => {
+  itInTurn('starts a batch, shows its answers and its cost, and runs again what has failed', async () => {
     await openScreen(page, 'batches')
     const form = page.getByRole('form', { name: 'New batch' })
     await form.getByLabel('Name').fill('letters')
@@ -347,7 +348,7 @@ describe.skipIf(chromium === undefined)('the screens of what the API has', () =>
     await page.getByText('No batches yet.').waitFor()
   })
 
-  it('lists what evaluations have found, and opens a file of results', async () => {
+  itInTurn('lists what evaluations have found, and opens a file of results', async () => {
     for (const outcome of ['passed', 'failed'])
       await client.newSession({ title: `eval: case that ${outcome}`, tags: ['eval', `eval-${outcome}`] })
     await openScreen(page, 'evals')
@@ -365,7 +366,8 @@ describe.skipIf(chromium === undefined)('the screens of what the API has', () =>
     expect(await page.getByRole('main').getByRole('link', { name: 'case that failed' }).count()).toBe(1)
   })
 
-  it('lists the hosts that commands have called, with what was refused', async () => {
+  itInTurn('lists the hosts that commands have called, with what was refused', async () => {
+    await client.send('PATCH', '/api/settings', { body: { terminal: { network: 'public' } } })
     const id = await client.newSession()
     await client.chat(id, '[[call terminal {"command":"curl -s http://127.0.0.1:9/"} then say called]]')
     await openScreen(page, 'usage')
@@ -374,7 +376,7 @@ describe.skipIf(chromium === undefined)('the screens of what the API has', () =>
     expect((await row.locator('td').allInnerTexts()).slice(0, 4)).toEqual(['127.0.0.1', '0', '0 B', '1'])
   })
 
-  it('lets the owner make rules for sign-ins, and seals with a new data key', async () => {
+  itInTurn('lets the owner make rules for sign-ins, and seals with a new data key', async () => {
     const { id: tenant, client: other } = await newTenant(owner)
     await other.post('/api/secrets', { name: 'TOKEN', value: 'a-value-of-a-secret' })
     const own = await signIn(browser, owner, { locale: 'en-US' })
@@ -402,7 +404,7 @@ describe.skipIf(chromium === undefined)('the screens of what the API has', () =>
     await own.context().close()
   })
 
-  it('asks for the approval of a plugin in a dialog without a violation that axe finds', async () => {
+  itInTurn('asks for the approval of a plugin in a dialog without a violation that axe finds', async () => {
     await client.post('/api/plugins', { name: 'guard', code: rates, grants: { kv: true } })
     await openScreen(page, 'plugins')
     await page.getByRole('button', { name: 'Approve: guard' }).click()

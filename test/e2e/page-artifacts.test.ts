@@ -6,6 +6,7 @@ import { PDFDocument, StandardFonts } from 'pdf-lib'
 import type { Page } from 'playwright-core'
 import writeXlsx from 'write-excel-file/node'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { itInTurn } from '#test/support/long.ts'
 import { type Browser, chromium, launchBrowser } from './support/chromium.ts'
 import { type Client, newTenant } from './support/client.ts'
 import { owner } from './support/here.ts'
@@ -74,7 +75,7 @@ describe.skipIf(chromium === undefined)('what the agent has made', () => {
   afterAll(async () => browser?.close())
   beforeEach(() => void (errors.length = 0))
 
-  it('has versions, their changes, and is changed by the next message', async () => {
+  itInTurn('has versions, their changes, and is changed by the next message', async () => {
     const id = await client.newSession()
     await client.chat(id, `[[${write('list.html', '<h1>One</h1>')} then say Made]]`)
     await client.chat(id, `[[${write('list.html', '<h1>Two</h1>')} then say See [the list](list.html).]]`)
@@ -142,7 +143,7 @@ describe.skipIf(chromium === undefined)('what the agent has made', () => {
     udp.close()
   })
 
-  it('is a table, a text, pages or a list on a German phone in the dark', async () => {
+  itInTurn('is a table, a text, pages or a list on a German phone in the dark', async () => {
     const id = await client.newSession()
     const put = (path: string, raw: BodyInit) => client.send('PUT', `/api/sessions/${id}/files/${path}`, { raw })
     const pdf = await PDFDocument.create()

@@ -1,6 +1,7 @@
 /** Tests that nothing a model writes makes the page request, run or draw what it should not. Needs a Chromium. */
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { firstRows } from '../support/long.ts'
 import { attacks, formedAttacks } from './support/attacks.ts'
 import { type Browser, chromium, launchBrowser } from './support/chromium.ts'
 import { newTenant } from './support/client.ts'
@@ -58,7 +59,7 @@ describe.skipIf(chromium === undefined)('the answers of a model', () => {
   })
   afterAll(async () => browser?.close())
 
-  it.each(['stored', 'formed', 'streamed'])(
+  it.each(firstRows(0, ['stored', 'formed', 'streamed'], 1))(
     'cause no request, no element and no report: %s',
     async (way) => {
       const { client } = await newTenant(owner)

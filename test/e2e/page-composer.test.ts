@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { BrowserContext, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { itInTurn } from '#test/support/long.ts'
 import { type Browser, chromium, launchBrowser } from './support/chromium.ts'
 import { type Client, eventually, newTenant } from './support/client.ts'
 import { owner, server } from './support/here.ts'
@@ -91,7 +92,7 @@ describe.skipIf(chromium === undefined)('the composer', () => {
       .toEqual([expect.stringContaining('[[say next]]')])
   })
 
-  it('sends a whole command at once, though its menu is open', async () => {
+  itInTurn('sends a whole command at once, though its menu is open', async () => {
     await open(await client.newSession())
     await composer().pressSequentially('/whoami')
     await option(/^\/whoami/).waitFor()
@@ -120,7 +121,7 @@ describe.skipIf(chromium === undefined)('the composer', () => {
     await expect.poll(() => listSaid(id)).toEqual(['compare @file:notes/plan.md with @file:"my list.txt"'])
   })
 
-  it('writes down what is spoken, at the caret', async () => {
+  itInTurn('writes down what is spoken, at the caret', async () => {
     await open(await client.newSession())
     await composer().fill('First. Last.')
     await composer().evaluate((field) => (field as unknown as { setSelectionRange: Place }).setSelectionRange(6, 6))
@@ -131,7 +132,7 @@ describe.skipIf(chromium === undefined)('the composer', () => {
     await expect.poll(() => composer().inputValue()).toBe('First. These words were spoken. Last.')
   })
 
-  it('keeps a recording that could not be sent, for another try', async () => {
+  itInTurn('keeps a recording that could not be sent, for another try', async () => {
     await open(await client.newSession())
     await page.route('**/v1/audio/transcriptions', (route) => route.abort(), { times: 1 })
     await page.getByRole('button', { name: 'Speak' }).click()
@@ -143,7 +144,7 @@ describe.skipIf(chromium === undefined)('the composer', () => {
     await expect.poll(() => composer().inputValue()).toBe('These words were spoken.')
   })
 
-  it('discards a recording, and ends one that is as long as the API takes', async () => {
+  itInTurn('discards a recording, and ends one that is as long as the API takes', async () => {
     await open(await client.newSession())
     const sent: string[] = []
     await page.route('**/v1/audio/transcriptions', async (route) => {
@@ -171,7 +172,7 @@ describe.skipIf(chromium === undefined)('the composer', () => {
     await page.unroute('**/v1/audio/transcriptions')
   })
 
-  it('says that the browser refuses the microphone, and offers none without a transcriber', async () => {
+  itInTurn('says that the browser refuses the microphone, and offers none without a transcriber', async () => {
     const refusing = await browser.newContext({ locale: 'en-US' })
     const { client: other } = await newTenant(owner)
     const denied = await signIn(refusing, other)
@@ -250,7 +251,7 @@ describe.skipIf(chromium === undefined)('the composer', () => {
     await composer().fill('')
   })
 
-  it('names a picture that is broken, and keeps the files beside it', async () => {
+  itInTurn('names a picture that is broken, and keeps the files beside it', async () => {
     await page.goto(`${origin}/#/chat`)
     await composer().fill('')
     await page.locator('input[type=file]').setInputFiles([
@@ -263,7 +264,7 @@ describe.skipIf(chromium === undefined)('the composer', () => {
     await page.getByRole('button', { name: 'Remove: whole.txt' }).click()
   })
 
-  it('sends a recording in the message, where its words are read, and not as a large file', async () => {
+  itInTurn('sends a recording in the message, where its words are read, and not as a large file', async () => {
     const sent: string[] = []
     page.on('request', (request) => request.method() === 'PUT' && sent.push(request.url()))
     await page.goto(`${origin}/#/chat`)
@@ -293,7 +294,7 @@ describe.skipIf(chromium === undefined)('the composer', () => {
     await expect.poll(() => page.locator('.chip').count()).toBe(0)
   })
 
-  it('goes from one message of the person to the next by Alt and an arrow', async () => {
+  itInTurn('goes from one message of the person to the next by Alt and an arrow', async () => {
     const { json } = await client.post('/api/sessions/import', {
       format: 'talaria.session',
       version: 1,
@@ -319,50 +320,53 @@ describe.skipIf(chromium === undefined)('the composer', () => {
     expect(errors).toEqual([])
   })
 
-  it('offers push messages once, in place after the first approval that allows, and turns them off and on in the account', async () => {
-    const asking = await browser.newContext({ locale: 'en-US', serviceWorkers: 'allow' })
-    await asking.addInitScript(pushService)
-    const { client: other } = await newTenant(owner)
-    const asked = await signIn(asking, other)
-    const calls: string[] = []
-    asked.on('response', (response) => {
-      const method = response.request().method()
-      if (response.url().endsWith('/api/push') && method !== 'GET') calls.push(`${method} ${response.status()}`)
-    })
-    const offer = asked.getByRole('region', { name: 'Messages to this device' })
-    const answered = (text: string) => asked.locator('.block.text', { hasText: text }).last().waitFor()
-    const decide = async (decision: string, word: string) => {
-      await composer(asked).fill(`[[call terminal {"command":"rm -rf ${word}"} then say ${word} was seen]]`)
-      await composer(asked).press('Enter')
-      await asked.getByRole('alertdialog').getByRole('button', { name: decision }).click()
-      if (decision === 'Deny') await asked.getByRole('dialog').getByRole('button', { name: 'Deny' }).click()
-      await answered(`${word} was seen`)
-    }
-    await decide('Deny', 'refused')
-    expect(await offer.count()).toBe(0)
-    await decide('Allow once', 'first')
-    await offer.waitFor()
-    // It covers nothing, and takes no key.
-    expect(await asked.getByRole('dialog').count()).toBe(0)
-    await composer(asked).press('Control+a')
-    await asked.keyboard.type('[[say typed]]')
-    await asked.keyboard.press('Enter')
-    await answered('typed')
-    await offer.getByRole('button', { name: 'Turn on' }).click()
-    await offer.waitFor({ state: 'detached' })
-    await eventually(
-      () => calls,
-      (made) => made.length === 1,
-    )
-    await decide('Allow once', 'second')
-    expect(await offer.count()).toBe(0)
-    await asked.evaluate(`location.hash = '#/account'`)
-    await asked.getByRole('button', { name: 'Turn off' }).click()
-    await asked.getByRole('button', { name: 'Turn on' }).click()
-    await asked.getByRole('button', { name: 'Turn off' }).waitFor()
-    await expect.poll(() => calls).toEqual(['POST 204', 'DELETE 204', 'POST 204'])
-    await asking.close()
-  })
+  itInTurn(
+    'offers push messages once, in place after the first approval that allows, and turns them off and on in the account',
+    async () => {
+      const asking = await browser.newContext({ locale: 'en-US', serviceWorkers: 'allow' })
+      await asking.addInitScript(pushService)
+      const { client: other } = await newTenant(owner)
+      const asked = await signIn(asking, other)
+      const calls: string[] = []
+      asked.on('response', (response) => {
+        const method = response.request().method()
+        if (response.url().endsWith('/api/push') && method !== 'GET') calls.push(`${method} ${response.status()}`)
+      })
+      const offer = asked.getByRole('region', { name: 'Messages to this device' })
+      const answered = (text: string) => asked.locator('.block.text', { hasText: text }).last().waitFor()
+      const decide = async (decision: string, word: string) => {
+        await composer(asked).fill(`[[call terminal {"command":"rm -rf ${word}"} then say ${word} was seen]]`)
+        await composer(asked).press('Enter')
+        await asked.getByRole('alertdialog').getByRole('button', { name: decision }).click()
+        if (decision === 'Deny') await asked.getByRole('dialog').getByRole('button', { name: 'Deny' }).click()
+        await answered(`${word} was seen`)
+      }
+      await decide('Deny', 'refused')
+      expect(await offer.count()).toBe(0)
+      await decide('Allow once', 'first')
+      await offer.waitFor()
+      // It covers nothing, and takes no key.
+      expect(await asked.getByRole('dialog').count()).toBe(0)
+      await composer(asked).press('Control+a')
+      await asked.keyboard.type('[[say typed]]')
+      await asked.keyboard.press('Enter')
+      await answered('typed')
+      await offer.getByRole('button', { name: 'Turn on' }).click()
+      await offer.waitFor({ state: 'detached' })
+      await eventually(
+        () => calls,
+        (made) => made.length === 1,
+      )
+      await decide('Allow once', 'second')
+      expect(await offer.count()).toBe(0)
+      await asked.evaluate(`location.hash = '#/account'`)
+      await asked.getByRole('button', { name: 'Turn off' }).click()
+      await asked.getByRole('button', { name: 'Turn on' }).click()
+      await asked.getByRole('button', { name: 'Turn off' }).waitFor()
+      await expect.poll(() => calls).toEqual(['POST 204', 'DELETE 204', 'POST 204'])
+      await asking.close()
+    },
+  )
 })
 
 /** The headless browser has neither a push service nor a place to ask for the permission. The keys are of RFC 8291. */

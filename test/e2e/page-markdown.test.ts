@@ -1,7 +1,7 @@
 /** Tests in Chromium how the Markdown of an answer looks, in both languages, on a desk and on a phone. */
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { firstRows } from '../support/long.ts'
+import { firstRows, itInTurn } from '../support/long.ts'
 import { type Browser, chromium, launchBrowser, readBoxes } from './support/chromium.ts'
 import { type Client, newTenant } from './support/client.ts'
 import { owner } from './support/here.ts'
@@ -149,7 +149,7 @@ describe.skipIf(chromium === undefined)('the Markdown of an answer', () => {
     await close()
   })
 
-  it('gives code its language, copies, wraps and saves it, and colours a diff', async () => {
+  itInTurn('gives code its language, copies, wraps and saves it, and colours a diff', async () => {
     const { page, close } = await open('en-US', 360)
     const block = page.locator('.code').first()
     expect(await block.locator('.code-bar span').innerText()).toBe('js')
@@ -174,7 +174,7 @@ describe.skipIf(chromium === undefined)('the Markdown of an answer', () => {
     await close()
   })
 
-  it('loads the libraries of math and diagrams only for an answer that has them', async () => {
+  itInTurn('loads the libraries of math and diagrams only for an answer that has them', async () => {
     const plain = await client.newSession()
     await client.chat(plain, '[[say Only **words**]]')
     const asked: string[] = []

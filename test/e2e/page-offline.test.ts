@@ -2,6 +2,7 @@
 
 import type { BrowserContext, Page, WebSocketRoute } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { itInTurn } from '#test/support/long.ts'
 import { type Browser, chromium, launchBrowser, readBoxes } from './support/chromium.ts'
 import { type Client, eventually, newTenant } from './support/client.ts'
 import { owner, server } from './support/here.ts'
@@ -66,7 +67,7 @@ describe.skipIf(chromium === undefined)('the page without a network', () => {
     expect(kept.filter((path) => /^\/(?:api|v1|files|docs)\b/.test(path))).toEqual([])
   })
 
-  it('says that it is offline, at once and after a reload, and keeps the field on the screen', async () => {
+  itInTurn('says that it is offline, at once and after a reload, and keeps the field on the screen', async () => {
     const notice = page.getByText('You are offline.')
     await context.setOffline(true)
     await notice.waitFor()
@@ -107,7 +108,7 @@ describe.skipIf(chromium === undefined)('the page without a network', () => {
     await composer().fill('')
   })
 
-  it('creates one session for the messages of a new chat that were written offline', async () => {
+  itInTurn('creates one session for the messages of a new chat that were written offline', async () => {
     await page.goto(`${origin}/#/chat`)
     await page.locator('.welcome').waitFor()
     await context.setOffline(true)
@@ -124,35 +125,38 @@ describe.skipIf(chromium === undefined)('the page without a network', () => {
     await expect.poll(() => listSaid(id)).toHaveLength(2)
   })
 
-  it('connects as soon as the network is back, also when the browser would wait to connect a stream', async () => {
-    const id = await client.newSession()
-    const own = await context.newPage()
-    await own.addInitScript(`window.sockets = []; window.WebSocket = class extends WebSocket {
+  itInTurn(
+    'connects as soon as the network is back, also when the browser would wait to connect a stream',
+    async () => {
+      const id = await client.newSession()
+      const own = await context.newPage()
+      await own.addInitScript(`window.sockets = []; window.WebSocket = class extends WebSocket {
       constructor(...given) { super(...given); window.sockets.push(this) }
     }`)
-    await own.goto(`${origin}/#/chat/${id}`)
-    await own.locator('.list').waitFor()
-    await eventually(
-      () =>
-        own.evaluate<number>(
-          `window.sockets.filter(({ url, readyState }) => url.includes('${id}') && readyState === 1).length`,
-        ),
-      (count) => count === 1,
-    )
-    await context.setOffline(true)
-    await Promise.all([
-      own.waitForEvent('requestfailed', (request) => request.url().includes(`${id}/events`)),
-      // Open sockets outlive the emulation, and a closing handshake may take a minute.
-      own.evaluate(`for (const one of window.sockets) one.dispatchEvent(new CloseEvent('close', { code: 1006 }))`),
-    ])
-    const next = Promise.race([
-      own.waitForEvent('websocket', (socket) => socket.url().includes(id)).then(() => 'socket'),
-      own.waitForEvent('request', (request) => request.url().includes(`${id}/events`)).then(() => 'stream'),
-    ])
-    await context.setOffline(false)
-    expect(await next).toBe('socket')
-    await own.close()
-  })
+      await own.goto(`${origin}/#/chat/${id}`)
+      await own.locator('.list').waitFor()
+      await eventually(
+        () =>
+          own.evaluate<number>(
+            `window.sockets.filter(({ url, readyState }) => url.includes('${id}') && readyState === 1).length`,
+          ),
+        (count) => count === 1,
+      )
+      await context.setOffline(true)
+      await Promise.all([
+        own.waitForEvent('requestfailed', (request) => request.url().includes(`${id}/events`)),
+        // Open sockets outlive the emulation, and a closing handshake may take a minute.
+        own.evaluate(`for (const one of window.sockets) one.dispatchEvent(new CloseEvent('close', { code: 1006 }))`),
+      ])
+      const next = Promise.race([
+        own.waitForEvent('websocket', (socket) => socket.url().includes(id)).then(() => 'socket'),
+        own.waitForEvent('request', (request) => request.url().includes(`${id}/events`)).then(() => 'stream'),
+      ])
+      await context.setOffline(false)
+      expect(await next).toBe('socket')
+      await own.close()
+    },
+  )
 
   it('says a message once whose answer was lost', async () => {
     const id = await client.newSession()
@@ -175,7 +179,7 @@ describe.skipIf(chromium === undefined)('the page without a network', () => {
     await expect.poll(() => listSaid(id)).toHaveLength(1)
   })
 
-  it('keeps a message that a limit refuses for now, and gives one back that is refused for good', async () => {
+  itInTurn('keeps a message that a limit refuses for now, and gives one back that is refused for good', async () => {
     const id = await client.newSession()
     await open(id)
     const address = `**/api/sessions/${id}/chat`
@@ -328,7 +332,7 @@ describe.skipIf(chromium === undefined)('the page whose files do not come, as af
     await page.context().close()
   })
 
-  it('shows none of these words while its scripts come', async () => {
+  itInTurn('shows none of these words while its scripts come', async () => {
     const page = await (await browser.newContext()).newPage()
     const { promise: arrival, resolve: arrive } = Promise.withResolvers<void>()
     await page.route(/\/app\/main-.*\.js$/, async (route) => arrival.then(() => route.continue()))
@@ -347,7 +351,7 @@ describe.skipIf(chromium === undefined)('the page whose files do not come, as af
     await page.context().close()
   })
 
-  it('offers a reload in place of a screen and of a part, once and in words', async () => {
+  itInTurn('offers a reload in place of a screen and of a part, once and in words', async () => {
     const page = await signIn('de-DE')
     await page.route(/\/app\/(?:list|inbox|session-dialog)-.*\.js$/, (route) => route.fulfill({ status: 404 }))
     const words = 'Ein Teil der Seite lässt sich nicht laden'
@@ -367,7 +371,7 @@ describe.skipIf(chromium === undefined)('the page whose files do not come, as af
     await page.context().close()
   })
 
-  it('is English when the German words do not come', async () => {
+  itInTurn('is English when the German words do not come', async () => {
     const page = await (await browser.newContext({ locale: 'de-DE' })).newPage()
     await page.route(/\/app\/de-.*\.js$/, (route) => route.abort())
     await page.goto(origin)

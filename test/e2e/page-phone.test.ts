@@ -1,6 +1,6 @@
 /** Tests in Chromium where the parts of the chat stand on the screens of phones, in both languages. */
 
-import { firstRows } from '../support/long.ts'
+import { firstRows, itInTurn } from '../support/long.ts'
 import type { Locator, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type Browser, chromium, launchBrowser, readBoxes } from './support/chromium.ts'
@@ -87,7 +87,7 @@ describe.skipIf(chromium === undefined)('the chat on a phone', () => {
     await page.context().close()
   })
 
-  it('clips long titles and tags in the list of all sessions', async () => {
+  itInTurn('clips long titles and tags in the list of all sessions', async () => {
     const width = 320
     const id = await client.newSession({ title: `A title that ${'goes on and '.repeat(4)}${'x'.repeat(35)}` })
     await client.send('PATCH', `/api/sessions/${id}`, { body: { tags: [`\u202E${'x'.repeat(49)}`] } })
@@ -165,7 +165,7 @@ describe.skipIf(chromium === undefined)('the chat on a phone', () => {
     await page.context().close()
   })
 
-  it('scrolls wide tables sideways, breaks long words, and keeps the head in one line', async () => {
+  itInTurn('scrolls wide tables sideways, breaks long words, and keeps the head in one line', async () => {
     const width = 320
     const id = await client.newSession({ title: 'Donaudampfschifffahrtsgesellschaft '.repeat(2).trim() })
     const cells = Array.from({ length: 9 }, (_, at) => `column ${at}`).join('|')

@@ -2,7 +2,7 @@
 
 import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, it } from 'vitest'
-import { firstRows } from '../support/long.ts'
+import { firstRows, itInTurn } from '../support/long.ts'
 import { type Browser, chromium, launchBrowser, readBoxes } from './support/chromium.ts'
 import { type Client, newTenant } from './support/client.ts'
 import { owner } from './support/here.ts'
@@ -84,7 +84,7 @@ describe.skipIf(chromium === undefined)('a run', { concurrent: true }, () => {
     await page.context().close()
   })
 
-  it.for(locales)(
+  itInTurn.for(locales)(
     'shows that it thinks in one line, and the thoughts when it is opened, %s',
     async (locale, { expect }) => {
       const id = await client.newSession()
@@ -101,7 +101,7 @@ describe.skipIf(chromium === undefined)('a run', { concurrent: true }, () => {
     },
   )
 
-  it.for(locales)('that was stopped says so after a reload, too, %s', async (locale, { expect }) => {
+  itInTurn.for(locales)('that was stopped says so after a reload, too, %s', async (locale, { expect }) => {
     const id = await client.newSession()
     const page = await open(locale, id)
     await client.post(`/api/sessions/${id}/chat`, { input: '[[slow ttft=20 chunks=400 gap=100]]', wait: false })
@@ -118,7 +118,7 @@ describe.skipIf(chromium === undefined)('a run', { concurrent: true }, () => {
     ['de-DE', 360],
     ['en-US', 1280],
   ]
-  it.for(firstRows(1, looks))(
+  itInTurn.for(firstRows(1, looks))(
     'has one row of icons below its answer, and its day above, %s, %i px',
     async ([locale, width], { expect }) => {
       const id = await client.newSession()

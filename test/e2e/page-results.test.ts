@@ -2,6 +2,7 @@
 
 import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { itInTurn } from '#test/support/long.ts'
 import { type Browser, chromium, launchBrowser, readBoxes } from './support/chromium.ts'
 import { type Client, newTenant } from './support/client.ts'
 import { owner } from './support/here.ts'
@@ -128,7 +129,7 @@ describe.skipIf(chromium === undefined)('files in the chat', () => {
     await page.unroute('**/files/**')
   })
 
-  it('keeps the single line breaks of an answer', async () => {
+  itInTurn('keeps the single line breaks of an answer', async () => {
     const id = await client.newSession()
     await client.chat(id, '[[say one\ntwo\nthree]]')
     await open(id)
@@ -137,7 +138,7 @@ describe.skipIf(chromium === undefined)('files in the chat', () => {
     expect(await answer.innerText()).toBe('one\ntwo\nthree')
   })
 
-  it('lists the files that a turn has changed below its answer, live and after a reload', async () => {
+  itInTurn('lists the files that a turn has changed below its answer, live and after a reload', async () => {
     const id = await client.newSession()
     await open(id)
     const field = page.getByRole('textbox', { name: 'Message' })
@@ -158,24 +159,27 @@ describe.skipIf(chromium === undefined)('files in the chat', () => {
     expect(await page.locator('.block.results').count()).toBe(1)
   })
 
-  it('shows what a person has attached as a card, also after a reload, and titles the session by their words', async () => {
-    const id = await client.newSession()
-    await open(id)
-    await page
-      .locator('.composer input[type=file]')
-      .setInputFiles({ name: 'trees.csv', mimeType: 'text/csv', buffer: Buffer.from('tree\n[oak]\n') })
-    await page.locator('.composer').getByText('trees.csv').waitFor()
-    const field = page.getByRole('textbox', { name: 'Message' })
-    await field.fill('Count these, please')
-    await field.press('Enter')
-    for (const isLater of [false, true]) {
-      if (isLater) await page.reload()
-      const message = page.locator('.block.user')
-      await message.getByText('CSV · 11 B').waitFor()
-      expect(await message.locator('.bubble').innerText()).toBe('Count these, please')
-      expect(await message.count()).toBe(1)
-      expect(await page.locator('body').innerText()).not.toMatch(/Attached file|contains:|End of uploads/)
-    }
-    expect((await client.get(`/api/sessions/${id}`)).json.title).toBe('Count these, please')
-  })
+  itInTurn(
+    'shows what a person has attached as a card, also after a reload, and titles the session by their words',
+    async () => {
+      const id = await client.newSession()
+      await open(id)
+      await page
+        .locator('.composer input[type=file]')
+        .setInputFiles({ name: 'trees.csv', mimeType: 'text/csv', buffer: Buffer.from('tree\n[oak]\n') })
+      await page.locator('.composer').getByText('trees.csv').waitFor()
+      const field = page.getByRole('textbox', { name: 'Message' })
+      await field.fill('Count these, please')
+      await field.press('Enter')
+      for (const isLater of [false, true]) {
+        if (isLater) await page.reload()
+        const message = page.locator('.block.user')
+        await message.getByText('CSV · 11 B').waitFor()
+        expect(await message.locator('.bubble').innerText()).toBe('Count these, please')
+        expect(await message.count()).toBe(1)
+        expect(await page.locator('body').innerText()).not.toMatch(/Attached file|contains:|End of uploads/)
+      }
+      expect((await client.get(`/api/sessions/${id}`)).json.title).toBe('Count these, please')
+    },
+  )
 })

@@ -4,6 +4,7 @@ import { createServer, request } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { BrowserContext, Locator, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { itInTurn } from '#test/support/long.ts'
 import { type Browser, chromium, launchBrowser } from './support/chromium.ts'
 import { type Client, eventually, newTenant } from './support/client.ts'
 import { owner, server } from './support/here.ts'
@@ -145,7 +146,7 @@ describe.skipIf(chromium === undefined)('the page in Chromium', () => {
     expect([said.length, await listWords(page)]).toEqual([4, said])
   })
 
-  it('keeps a message that steered while tools ran behind them, and their results without it', async () => {
+  itInTurn('keeps a message that steered while tools ran behind them, and their results without it', async () => {
     const id = await client.newSession()
     await open(id)
     await send(
@@ -174,7 +175,7 @@ describe.skipIf(chromium === undefined)('the page in Chromium', () => {
     expect(await first.innerText()).not.toContain('The user said')
   })
 
-  it('keeps a message that a stopped run has not taken, until it is sent again', async () => {
+  itInTurn('keeps a message that a stopped run has not taken, until it is sent again', async () => {
     const id = await client.newSession()
     await open(id)
     await send('[[slow ttft=20 chunks=5000 gap=50]] count')
@@ -288,27 +289,30 @@ describe.skipIf(chromium === undefined)('the page in Chromium', () => {
     await within.close()
   })
 
-  it('has no violation that axe finds while it asks, also with more contrast and with colours of the person', async () => {
-    const shown = await signIn(browser, client)
-    const id = await client.newSession()
-    await client.post(`/api/sessions/${id}/chat`, {
-      input: '[[call terminal {"command":"rm -rf build"} then call clarify {"question":"Which?","choices":["red"]}]]',
-      wait: false,
-    })
-    for (const screen of [`chat/${id}`, 'inbox']) {
-      await shown.evaluate(`location.hash = '#/${screen}'`)
-      await shown.locator('main').getByRole('button', { name: 'Allow once' }).and(shown.locator(':enabled')).waitFor()
-      for (const colorScheme of ['light', 'dark'] as const) {
-        await shown.emulateMedia({ contrast: 'more', colorScheme })
-        expect(await findViolations(shown, { isColour: true })).toEqual([])
+  itInTurn(
+    'has no violation that axe finds while it asks, also with more contrast and with colours of the person',
+    async () => {
+      const shown = await signIn(browser, client)
+      const id = await client.newSession()
+      await client.post(`/api/sessions/${id}/chat`, {
+        input: '[[call terminal {"command":"rm -rf build"} then call clarify {"question":"Which?","choices":["red"]}]]',
+        wait: false,
+      })
+      for (const screen of [`chat/${id}`, 'inbox']) {
+        await shown.evaluate(`location.hash = '#/${screen}'`)
+        await shown.locator('main').getByRole('button', { name: 'Allow once' }).and(shown.locator(':enabled')).waitFor()
+        for (const colorScheme of ['light', 'dark'] as const) {
+          await shown.emulateMedia({ contrast: 'more', colorScheme })
+          expect(await findViolations(shown, { isColour: true })).toEqual([])
+        }
+        await shown.emulateMedia({ contrast: 'no-preference', colorScheme: 'light', forcedColors: 'active' })
+        expect(await findViolations(shown)).toEqual([])
+        await shown.emulateMedia({ forcedColors: 'none' })
       }
-      await shown.emulateMedia({ contrast: 'no-preference', colorScheme: 'light', forcedColors: 'active' })
-      expect(await findViolations(shown)).toEqual([])
-      await shown.emulateMedia({ forcedColors: 'none' })
-    }
-    await client.post(`/api/sessions/${id}/stop`)
-    await shown.context().close()
-  })
+      await client.post(`/api/sessions/${id}/stop`)
+      await shown.context().close()
+    },
+  )
 
   it('gives another site neither answers nor a socket', async () => {
     const foreign = createServer((_, answer) =>

@@ -2,6 +2,7 @@
 
 import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { itInTurn } from '#test/support/long.ts'
 import { type Browser, chromium, launchBrowser } from './support/chromium.ts'
 import { type Client, eventually, newTenant } from './support/client.ts'
 import { owner, server } from './support/here.ts'
@@ -60,7 +61,7 @@ describe.skipIf(chromium === undefined)('the screens of the page in Chromium', (
     expect((await client.get('/api/sessions?archived=all')).json.data).toEqual([])
   })
 
-  it('shows the facets of sessions, changes their tags, and filters by one', async () => {
+  itInTurn('shows the facets of sessions, changes their tags, and filters by one', async () => {
     const { id } = (await client.post('/api/sessions', { title: 'Bees' })).json
     await client.post('/api/sessions', { title: 'Wasps' })
     await client.post(`/api/sessions/${id}/chat`, { input: '[[say They make **honey**.]]' })
@@ -81,7 +82,7 @@ describe.skipIf(chromium === undefined)('the screens of the page in Chromium', (
     await client.post('/api/sessions/delete', { ids })
   })
 
-  it('exports a session and imports it again', async () => {
+  itInTurn('exports a session and imports it again', async () => {
     await importSession('Carried')
     await open('sessions')
     const [download] = await Promise.all([
@@ -96,6 +97,7 @@ describe.skipIf(chromium === undefined)('the screens of the page in Chromium', (
   })
 
   it('finds screens and sessions in the palette by keys alone', async () => {
+    await importSession('Looked for')
     await page.keyboard.press('Control+k')
     await page.getByRole('dialog').getByRole('combobox').fill('usa')
     await page.keyboard.press('Enter')
@@ -104,14 +106,14 @@ describe.skipIf(chromium === undefined)('the screens of the page in Chromium', (
     await page.keyboard.press('l')
     await page.getByRole('heading', { name: 'Sessions' }).waitFor()
     await page.keyboard.press('Control+k')
-    await page.getByRole('dialog').getByRole('combobox').fill('Carr')
-    await page.getByRole('option', { name: 'Carried' }).first().waitFor()
+    await page.getByRole('dialog').getByRole('combobox').fill('Looked')
+    await page.getByRole('option', { name: 'Looked for' }).first().waitFor()
     await page.keyboard.press('Enter')
-    await page.locator('.block.user', { hasText: 'Carried' }).waitFor()
+    await page.locator('.block.user', { hasText: 'Looked for' }).waitFor()
     await expect.poll(() => page.getByRole('dialog').count()).toBe(0)
   })
 
-  it('opens a hit of the search at its message, marked, and loads on to the end', async () => {
+  itInTurn('opens a hit of the search at its message, marked, and loads on to the end', async () => {
     await client.chat(await client.newSession(), 'The kingfisher waits.')
     await eventually(
       async () => (await client.get('/api/search?q=kingfisher')).json.data.length,
@@ -159,7 +161,7 @@ describe.skipIf(chromium === undefined)('the screens of the page in Chromium', (
     await end.waitFor()
   })
 
-  it('shows the steps of a run, their calls, and tokens by model', async () => {
+  itInTurn('shows the steps of a run, their calls, and tokens by model', async () => {
     const id = await client.newSession()
     await client.chat(
       id,
@@ -196,7 +198,7 @@ describe.skipIf(chromium === undefined)('the screens of the page in Chromium', (
     expect((await client.get(`/api/sessions/${id}/files/b.html`)).text).toBe('mine')
   })
 
-  it('saves settings as JSON after their diff, and fallback models', async () => {
+  itInTurn('saves settings as JSON after their diff, and fallback models', async () => {
     await client.send('PATCH', '/api/settings', { body: { timezone: 'UTC' } })
     await open('settings')
     await page.locator('summary', { hasText: 'As JSON' }).click()
@@ -218,7 +220,7 @@ describe.skipIf(chromium === undefined)('the screens of the page in Chromium', (
     expect(json).toEqual({ instructions: 'Be brief.', fallback_providers: ['demo/agent'] })
   })
 
-  it('guides through a channel and adds a webhook', async () => {
+  itInTurn('guides through a channel and adds a webhook', async () => {
     await open('channels')
     await page.getByLabel('Platform').first().selectOption('email')
     await page.getByLabel('Address of the agent').waitFor()
@@ -233,62 +235,65 @@ describe.skipIf(chromium === undefined)('the screens of the page in Chromium', (
     expect((await client.get('/api/webhooks')).json.data).toMatchObject([{ name: 'Builds', prompt: '{action}' }])
   })
 
-  it('connects a bot of Telegram, sees its first message arrive, and lets the person in by the code', async () => {
-    const token = `4711:${crypto.randomUUID()}`
-    const bodiesOf = async (method: string) =>
-      (await callsOf(server.telegramUrl, token)).filter((one) => one.method === method).map(({ body }) => body)
-    const untilSent = (pattern: RegExp) =>
-      eventually(
-        async () => (await bodiesOf('sendMessage')).map(({ text }) => pattern.exec(String(text))).find(Boolean),
-        Boolean,
-      )
-    await open('channels')
-    const form = page.getByRole('form', { name: 'New channel' })
-    await form.getByLabel('Platform').selectOption('telegram')
-    await form.getByLabel('bot_token').fill(token)
-    await form.getByLabel('Who may write or call').fill('4712, 4713')
-    await form.getByRole('button', { name: 'Add' }).click()
-    await page.getByText('This page waits for the message').waitFor()
-    const [{ url, secret_token: secret } = {}] = await bodiesOf('setWebhook')
-    let update = 0
-    const write = async (text: string) => {
-      const person = { id: 77, is_bot: false, first_name: 'Ada' }
-      const message = { message_id: ++update, date: 1, chat: { id: 77, type: 'private' }, from: person, text }
-      const headers = { 'content-type': 'application/json', 'x-telegram-bot-api-secret-token': String(secret) }
-      const body = JSON.stringify({ update_id: update, message })
-      const { status } = await fetch(String(url).replace('localhost', '127.0.0.1'), { method: 'POST', headers, body })
-      expect(status).toBe(200)
-    }
-    await write('hello')
-    const [code = ''] = (await untilSent(/\b[A-Z0-9]{8}\b/)) ?? []
-    await page.getByText('Arrived: the channel works.').waitFor()
-    const ada = page.locator('.card', { hasText: 'Ada' })
-    await ada.getByText('Waiting').waitFor()
-    const people = page.getByRole('form', { name: 'Approve a person' })
-    await people.getByLabel('Platform').selectOption('telegram')
-    await people.getByLabel('Pairing code').fill(code)
-    await people.getByRole('button', { name: 'Approve' }).click()
-    await ada.getByText('Approved').waitFor()
-    await write('[[say Welcome, Ada]]')
-    expect(await untilSent(/^Welcome, Ada$/)).toBeTruthy()
+  itInTurn(
+    'connects a bot of Telegram, sees its first message arrive, and lets the person in by the code',
+    async () => {
+      const token = `4711:${crypto.randomUUID()}`
+      const bodiesOf = async (method: string) =>
+        (await callsOf(server.telegramUrl, token)).filter((one) => one.method === method).map(({ body }) => body)
+      const untilSent = (pattern: RegExp) =>
+        eventually(
+          async () => (await bodiesOf('sendMessage')).map(({ text }) => pattern.exec(String(text))).find(Boolean),
+          Boolean,
+        )
+      await open('channels')
+      const form = page.getByRole('form', { name: 'New channel' })
+      await form.getByLabel('Platform').selectOption('telegram')
+      await form.getByLabel('bot_token').fill(token)
+      await form.getByLabel('Who may write or call').fill('4712, 4713')
+      await form.getByRole('button', { name: 'Add' }).click()
+      await page.getByText('This page waits for the message').waitFor()
+      const [{ url, secret_token: secret } = {}] = await bodiesOf('setWebhook')
+      let update = 0
+      const write = async (text: string) => {
+        const person = { id: 77, is_bot: false, first_name: 'Ada' }
+        const message = { message_id: ++update, date: 1, chat: { id: 77, type: 'private' }, from: person, text }
+        const headers = { 'content-type': 'application/json', 'x-telegram-bot-api-secret-token': String(secret) }
+        const body = JSON.stringify({ update_id: update, message })
+        const { status } = await fetch(String(url).replace('localhost', '127.0.0.1'), { method: 'POST', headers, body })
+        expect(status).toBe(200)
+      }
+      await write('hello')
+      const [code = ''] = (await untilSent(/\b[A-Z0-9]{8}\b/)) ?? []
+      await page.getByText('Arrived: the channel works.').waitFor()
+      const ada = page.locator('.card', { hasText: 'Ada' })
+      await ada.getByText('Waiting').waitFor()
+      const people = page.getByRole('form', { name: 'Approve a person' })
+      await people.getByLabel('Platform').selectOption('telegram')
+      await people.getByLabel('Pairing code').fill(code)
+      await people.getByRole('button', { name: 'Approve' }).click()
+      await ada.getByText('Approved').waitFor()
+      await write('[[say Welcome, Ada]]')
+      expect(await untilSent(/^Welcome, Ada$/)).toBeTruthy()
 
-    const readWriters = async () =>
-      (await client.get('/api/channels')).json.data.map(
-        (one: { settings: { allow_users: string[] } }) => one.settings.allow_users,
-      )
-    expect(await readWriters()).toEqual([['4712', '4713']])
-    await page
-      .locator('li.card', { hasText: 'telegram' })
-      .getByRole('button', { name: 'Who may write or call' })
-      .click()
-    const writers = page.getByRole('form', { name: 'Who may write or call' })
-    await writers.getByRole('textbox').fill('4713,, 4714 ')
-    await writers.getByRole('button', { name: 'Save' }).click()
-    await writers.waitFor({ state: 'detached' })
-    expect(await readWriters()).toEqual([['4713', '4714']])
-  })
+      const readWriters = async () =>
+        (await client.get('/api/channels')).json.data.map(
+          (one: { settings: { allow_users: string[] } }) => one.settings.allow_users,
+        )
+      expect(await readWriters()).toEqual([['4712', '4713']])
+      await page
+        .locator('li.card', { hasText: 'telegram' })
+        .getByRole('button', { name: 'Who may write or call' })
+        .click()
+      const writers = page.getByRole('form', { name: 'Who may write or call' })
+      await writers.getByRole('textbox').fill('4713,, 4714 ')
+      await writers.getByRole('button', { name: 'Save' }).click()
+      await writers.waitFor({ state: 'detached' })
+      expect(await readWriters()).toEqual([['4713', '4714']])
+    },
+  )
 
-  it('changes a job, and a skill after its diff', async () => {
+  itInTurn('changes a job, and a skill after its diff', async () => {
     await client.post('/api/jobs', { name: 'Report', schedule: 'every 2h', prompt: 'Say what is new.' })
     await open('jobs')
     await page.getByRole('button', { name: 'Edit: Report' }).click()
@@ -313,7 +318,7 @@ describe.skipIf(chromium === undefined)('the screens of the page in Chromium', (
     )
   })
 
-  it('says before a rollback what it undoes, and goes through files by arrow keys', async () => {
+  itInTurn('says before a rollback what it undoes, and goes through files by arrow keys', async () => {
     const id = await client.newSession()
     await client.chat(id, '[[call write_file {"path":"one.md","content":"# 1"} then say written]]')
     await client.chat(id, '[[call write_file {"path":"two.md","content":"# 2"} then say written]]')
@@ -352,7 +357,7 @@ describe.skipIf(chromium === undefined)('the screens of the page in Chromium', (
     await dialog.getByRole('button', { name: 'Cancel' }).click()
   })
 
-  it('assigns mail addresses to a tenant, shows what is refused, and takes them back', async () => {
+  itInTurn('assigns mail addresses to a tenant, shows what is refused, and takes them back', async () => {
     const { id: tenant } = await newTenant(owner)
     const assigned = async () => (await owner.get(`/api/admin/tenants/${tenant}`)).json.mail
     const own = await signIn(browser, owner, { errors })
@@ -378,7 +383,7 @@ describe.skipIf(chromium === undefined)('the screens of the page in Chromium', (
     await own.context().close()
   })
 
-  it('filters the audit log', async () => {
+  itInTurn('filters the audit log', async () => {
     const name = `audited-${Date.now()}`
     await owner.post('/api/skills', { name, content: `---\nname: ${name}\ndescription: Tea.\n---\n\nBoil.\n` })
     await owner.send('DELETE', `/api/skills/${name}`)
@@ -399,14 +404,15 @@ describe.skipIf(chromium === undefined)('the screens of the page in Chromium', (
     await own.context().close()
   })
 
-  it('reports usage by two groups', async () => {
+  itInTurn('reports usage by two groups', async () => {
+    await client.chat(await client.newSession(), '[[say Used.]]')
     await open('usage')
     await page.getByLabel('Group by').selectOption('day,model')
     await page.locator('tbody td', { hasText: ' · ' }).first().waitFor()
     await expect.poll(() => page.getByText('Time zone').count()).toBe(1)
   })
 
-  it('has no violation that axe finds in the palette', async () => {
+  itInTurn('has no violation that axe finds in the palette', async () => {
     await page.keyboard.press('Control+k')
     await page.getByRole('dialog').getByRole('option').first().waitFor()
     expect(await findViolations(page)).toEqual([])

@@ -2,6 +2,7 @@
 
 import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { itInTurn } from '#test/support/long.ts'
 import { readProgram } from '../../web/model/mcp-program.ts'
 import { type Browser, chromium, launchBrowser } from './support/chromium.ts'
 import { type Client, eventually, newTenant } from './support/client.ts'
@@ -73,7 +74,7 @@ describe.skipIf(chromium === undefined)('the state of runs, jobs and channels', 
     await page.context().close()
   })
 
-  it('shows a job whose last run has failed as failed, with why', async () => {
+  itInTurn('shows a job whose last run has failed as failed, with why', async () => {
     const { json: job } = await client.post('/api/jobs', {
       name: 'Report',
       schedule: 'every 2h',
@@ -95,7 +96,7 @@ describe.skipIf(chromium === undefined)('the state of runs, jobs and channels', 
     await page.context().close()
   })
 
-  it('shows what a platform answers, until the connection works', async () => {
+  itInTurn('shows what a platform answers, until the connection works', async () => {
     const page = await signIn('de-DE', 320)
     await openScreen(page, 'channels')
     const form = page.getByRole('form', { name: 'Neuer Kanal' })

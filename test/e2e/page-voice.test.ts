@@ -2,6 +2,7 @@
 
 import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { itInTurn } from '#test/support/long.ts'
 import { type Browser, chromium, launchBrowser, readBoxes } from './support/chromium.ts'
 import { type Client, newTenant } from './support/client.ts'
 import { owner } from './support/here.ts'
@@ -70,7 +71,7 @@ describe.skipIf(chromium === undefined)('the voice mode', () => {
     await page.context().close()
   })
 
-  it('is interrupted by a voice, and by its button', async () => {
+  itInTurn('is interrupted by a voice, and by its button', async () => {
     const page = await open('en-US', 1280)
     const words = ['[[say A long answer.]]', '[[say Second.]]']
     const spoken = await answerBy(page, words, answers[1])
@@ -107,7 +108,7 @@ describe.skipIf(chromium === undefined)('the voice mode', () => {
     await page.context().close()
   })
 
-  it('takes the voices of the browser where no vendor is configured', async () => {
+  itInTurn('takes the voices of the browser where no vendor is configured', async () => {
     const { client: other } = await newTenant(owner)
     const change = { stt: { provider: 'deepgram' }, tts: { provider: 'elevenlabs' } }
     expect((await other.send('PATCH', '/api/settings', { body: change })).status).toBe(200)

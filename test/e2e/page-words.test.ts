@@ -1,6 +1,7 @@
 /** Tests in Chromium that settings are changed under names that people know. page-walk.test.ts finds English in the German page. */
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { itInTurn } from '#test/support/long.ts'
 import { english } from '../support/english.ts'
 import { errorCodes } from '../support/error-codes.ts'
 import { type Browser, chromium, launchBrowser } from './support/chromium.ts'
@@ -45,25 +46,28 @@ describe.skipIf(chromium === undefined)('the German page', () => {
     await page.context().close()
   })
 
-  it('names scopes, fields of platforms and reasons of servers in words, with the names of the API beside them', async () => {
-    await client.post('/api/mcp/servers', { alias: 'weg', url: 'https://gone.example.com/mcp' })
-    const page = await openPage(browser, client, { locale: 'de-DE', width: 360, errors: [] })
-    await openScreen(page, 'account')
-    await page.getByText('Dein Schlüssel darf: Chatten, Lesen, Ändern').waitFor()
-    await page.getByRole('checkbox', { name: 'Freigeben approve' }).waitFor()
-    await openScreen(page, 'channels')
-    const form = page.getByRole('form', { name: 'Neuer Kanal' })
-    await form.getByLabel('Plattform').selectOption('sms')
-    for (const name of ['Account SID account_sid', 'Auth Token auth_token', 'Absender from'])
-      await form.getByLabel(name).waitFor()
-    await openScreen(page, 'mcp')
-    const reason = page.locator('#mcp-weg .failure')
-    await expect.poll(() => reason.innerText()).toContain('Der Server ist nicht zu erreichen')
-    expect(await reason.getAttribute('lang')).not.toBe('en')
-    await page.context().close()
-  })
+  itInTurn(
+    'names scopes, fields of platforms and reasons of servers in words, with the names of the API beside them',
+    async () => {
+      await client.post('/api/mcp/servers', { alias: 'weg', url: 'https://gone.example.com/mcp' })
+      const page = await openPage(browser, client, { locale: 'de-DE', width: 360, errors: [] })
+      await openScreen(page, 'account')
+      await page.getByText('Dein Schlüssel darf: Chatten, Lesen, Ändern').waitFor()
+      await page.getByRole('checkbox', { name: 'Freigeben approve' }).waitFor()
+      await openScreen(page, 'channels')
+      const form = page.getByRole('form', { name: 'Neuer Kanal' })
+      await form.getByLabel('Plattform').selectOption('sms')
+      for (const name of ['Account SID account_sid', 'Auth Token auth_token', 'Absender from'])
+        await form.getByLabel(name).waitFor()
+      await openScreen(page, 'mcp')
+      const reason = page.locator('#mcp-weg .failure')
+      await expect.poll(() => reason.innerText()).toContain('Der Server ist nicht zu erreichen')
+      expect(await reason.getAttribute('lang')).not.toBe('en')
+      await page.context().close()
+    },
+  )
 
-  it('describes the commands behind a slash in German, and shows their whole names', async () => {
+  itInTurn('describes the commands behind a slash in German, and shows their whole names', async () => {
     const page = await openPage(browser, client, { locale: 'de-DE', width: 320, errors })
     await fieldOf(page, 'de-DE').pressSequentially('/')
     const option = page.getByRole('option', { name: /^\/undo/ })
@@ -79,7 +83,7 @@ describe.skipIf(chromium === undefined)('the German page', () => {
     await page.context().close()
   })
 
-  it('says every error of the API in German', async () => {
+  itInTurn('says every error of the API in German', async () => {
     const page = await openPage(browser, client, { locale: 'de-DE', width: 360, errors: [] })
     let code: string = errorCodes[0] ?? ''
     // 401 signs out.

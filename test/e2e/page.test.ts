@@ -2,7 +2,7 @@
 
 import type { BrowserContext, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { isLong } from '../support/long.ts'
+import { isLong, itInTurn } from '../support/long.ts'
 import { type Browser, chromium, launchBrowser } from './support/chromium.ts'
 import { type Client, eventually, newTenant } from './support/client.ts'
 import { owner } from './support/here.ts'
@@ -196,7 +196,7 @@ describe.skipIf(chromium === undefined)('the page in Chromium', () => {
     await page.locator('.tool .term', { hasText: '$ rm -rf build' }).last().waitFor()
   })
 
-  it('asks the question of the agent and goes on with the answer', async () => {
+  itInTurn('asks the question of the agent and goes on with the answer', async () => {
     const { page } = main
     await send(page, '[[call clarify {"question":"Which colour?","choices":["red","blue"]} then say chosen]]')
     await page.getByRole('alertdialog').getByRole('button', { name: 'blue' }).click()
@@ -211,7 +211,7 @@ describe.skipIf(chromium === undefined)('the page in Chromium', () => {
     await expect.poll(() => page.getByRole('alertdialog').count()).toBe(0)
   })
 
-  it('shows the diff of a change, edits the file, and rolls back', async () => {
+  itInTurn('shows the diff of a change, edits the file, and rolls back', async () => {
     const { page } = main
     await send(page, '[[call write_file {"path":"a.txt","content":"one\\ntwo\\n"} then say written]]')
     await answered(page, 'written')
@@ -238,7 +238,7 @@ describe.skipIf(chromium === undefined)('the page in Chromium', () => {
     await expect.poll(() => page.locator('.toast.error').count()).toBe(0)
   })
 
-  it('branches, edits any message, and keeps the versions', async () => {
+  itInTurn('branches, edits any message, and keeps the versions', async () => {
     const { page } = main
     const id = await client.newSession()
     await openSession(main, id)
@@ -283,7 +283,7 @@ describe.skipIf(chromium === undefined)('the page in Chromium', () => {
     await page.locator('.block.text', { hasText: 'second' }).waitFor()
   })
 
-  it('sends an attached picture, which is there after a reload', async () => {
+  itInTurn('sends an attached picture, which is there after a reload', async () => {
     const { page } = main
     const png = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=='
     await page
@@ -303,7 +303,7 @@ describe.skipIf(chromium === undefined)('the page in Chromium', () => {
     await expect.poll(() => picture.getAttribute('src')).toMatch(/^\/api\/sessions\//)
   })
 
-  it('sends what failed while offline once, and nothing while an input method chooses', async () => {
+  itInTurn('sends what failed while offline once, and nothing while an input method chooses', async () => {
     const { page } = main
     const id = await client.newSession()
     await openSession(main, id)
@@ -353,7 +353,7 @@ describe.skipIf(chromium === undefined)('the page in Chromium', () => {
     await page.close()
   })
 
-  it('leaves time for keys between the frames of an answer where they are slow', async () => {
+  itInTurn('leaves time for keys between the frames of an answer where they are slow', async () => {
     // Each frame takes as long as on a slow device.
     const script = `{
       const ask = requestAnimationFrame
@@ -440,7 +440,7 @@ describe.skipIf(chromium === undefined)('the page in Chromium', () => {
   })
 
   // page-walk.test.ts looks at the other screens.
-  it('has no violation that axe finds in the chat, light and dark', async () => {
+  itInTurn('has no violation that axe finds in the chat, light and dark', async () => {
     const { page, errors } = main
     const id = await client.newSession()
     await client.chat(

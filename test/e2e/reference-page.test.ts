@@ -1,6 +1,7 @@
 /** Tests /docs in Chromium. Without one (apt-get install chromium) only the served bytes are tested. */
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { itInTurn } from '#test/support/long.ts'
 import { chromium, openBrowser, type Page } from './support/chromium.ts'
 import { owner, server } from './support/here.ts'
 
@@ -23,7 +24,7 @@ describe('the bytes of /docs', () => {
     expect(text).toContain('<code>GET /api/sessions/{id}/events</code>')
   })
 
-  it.each(['page.js', 'page.css', 'reference.js'])('%s is a static file', async (name) => {
+  itInTurn.each(['page.js', 'page.css', 'reference.js'])('%s is a static file', async (name) => {
     const { status, headers, text } = await nobody.get(`/docs/${name}`)
     expect([status, headers.get('content-type')?.split(';')[0]]).toEqual([
       200,
@@ -72,7 +73,7 @@ describe.skipIf(chromium === undefined)('/docs in Chromium', () => {
       expect(shown).toContain(part)
   })
 
-  it('finds an operation by a word', async () => {
+  itInTurn('finds an operation by a word', async () => {
     await page.evaluate(`${findButton('Search')}.click()`)
     await page.until(`document.querySelector('[role=dialog] input')`)
     await page.evaluate(`document.querySelector('[role=dialog] input').focus()`)

@@ -4,14 +4,16 @@ import { execFileSync, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { createServer } from 'node:net'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { itInTurn } from '#test/support/long.ts'
 import { startModelServer } from '../support/model-server/server.ts'
 import { type Client, createClient, eventually } from './support/client.ts'
+import { owner } from './support/here.ts'
 import { adminKey, deleteState, emptyState, newState, type Server, startServer } from './support/server.ts'
 
 // Each test goes on where the one before it ended, because starts take most of the time.
 describe('npm start', { timeout: 180_000 }, () => {
   const started: Server[] = []
-  let [server, other, client]: [Server, Server, Client] = [] as never
+  let [server, client]: [Server, Client] = [] as never
   let session: string
   let model: Awaited<ReturnType<typeof startModelServer>>
   const withKey = () => ({ OPENAI_API_KEY: 'sk-$ecret "quoted"', OPENAI_BASE_URL: model.url })
@@ -21,7 +23,7 @@ describe('npm start', { timeout: 180_000 }, () => {
     return one
   }
   beforeAll(async () => {
-    ;[server, other, model] = await Promise.all([start({ state: emptyState() }), start(), startModelServer()])
+    ;[server, model] = await Promise.all([start({ state: emptyState() }), startModelServer()])
     client = createClient(server.url, server.key)
     session = await client.newSession({ title: 'Kept' })
   }, 180_000)
@@ -36,8 +38,7 @@ describe('npm start', { timeout: 180_000 }, () => {
 
   it('serves two folders on two ports at once', async () => {
     expect((await client.get(`/api/sessions/${session}`)).status).toBe(200)
-    expect((await createClient(other.url, other.key).get(`/api/sessions/${session}`)).status).toBe(404)
-    await other.stop()
+    expect((await owner.get(`/api/sessions/${session}`)).status).toBe(404)
   })
 
   it('prints neither the key nor anything else that is secret', () => {
@@ -125,7 +126,7 @@ describe('npm start', { timeout: 180_000 }, () => {
     expect(bearers).toEqual([`Bearer ${key}`, `Bearer ${key}`])
   })
 
-  it('reports an occupied port', async () => {
+  itInTurn('reports an occupied port', async () => {
     const other = createServer().listen(0, '127.0.0.1')
     await once(other, 'listening')
     const { port } = other.address() as { port: number }
@@ -135,7 +136,7 @@ describe('npm start', { timeout: 180_000 }, () => {
     deleteState(state)
   })
 
-  it.each([
+  itInTurn.each([
     [{ MODEL: 'gpt-5.4' }, 'write it as provider/model, for example openai/gpt-5.4'],
     [{ MODEL: 'openai/gpt-5.4' }, 'set OPENAI_API_KEY'],
     [{ MODEL: 'nobody/model' }, 'there is no provider "nobody"'],
@@ -146,7 +147,7 @@ describe('npm start', { timeout: 180_000 }, () => {
     deleteState(state)
   })
 
-  it('refuses a key that is too short', async () => {
+  itInTurn('refuses a key that is too short', async () => {
     const state = newState()
     await expect(startServer({ state, env: { ADMIN_KEY: 'short' } })).rejects.toThrow('at least 16 characters')
     deleteState(state)

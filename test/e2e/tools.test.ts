@@ -1,6 +1,7 @@
 /** Tests turns with tools on a real server. */
 
 import { describe, expect, it } from 'vitest'
+import { itInTurn } from '#test/support/long.ts'
 import { lines, pdfWith } from '../backends/support/pdf.ts'
 import type { Message } from './support/client.ts'
 import { listModelRequests as modelWasAsked, owner, server } from './support/here.ts'
@@ -35,7 +36,7 @@ describe('a turn with tools', () => {
       expect((await owner.get(`/api/sessions/${session}/files/f${n}.txt`)).text).toBe(`n${n}`)
   })
 
-  it('runs eight calls at once and keeps their order in the results', async () => {
+  itInTurn('runs eight calls at once and keeps their order in the results', async () => {
     const session = await owner.newSession()
     for (let n = 0; n < 8; n++)
       await owner.send('PUT', `/api/sessions/${session}/files/p${n}.txt`, { raw: `content ${n}` })
@@ -54,7 +55,7 @@ describe('a turn with tools', () => {
     for (const [n, content] of results.entries()) expect(content).toContain(`content ${n}`)
   })
 
-  it('reads a PDF from the workspace', async () => {
+  itInTurn('reads a PDF from the workspace', async () => {
     const session = await owner.newSession()
     const raw = await pdfWith([lines('Annual report'), lines('Page two')])
     await owner.send('PUT', `/api/sessions/${session}/files/report.pdf`, { raw })

@@ -9,6 +9,7 @@ import type { AddressInfo } from 'node:net'
 import { json } from 'node:stream/consumers'
 import { gzipSync } from 'node:zlib'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { itInTurn } from '#test/support/long.ts'
 import { lines, pdfWith } from '../backends/support/pdf.ts'
 import { type Asked, startModelServer } from '../support/model-server/server.ts'
 import { type Client, createClient, eventually } from './support/client.ts'
@@ -182,7 +183,7 @@ describe('the web tools of npm start', () => {
     expect(results[0]).not.toContain('</untrusted>')
   })
 
-  it('give the head and the tail of a long page, and read_file the middle', async () => {
+  itInTurn('give the head and the tail of a long page, and read_file the middle', async () => {
     let path = ''
     model.script(({ step, body }) => {
       path ||= /full text is in (\/tmp\/results\/web-[a-z0-9]+\.md)/.exec(JSON.stringify(body))?.[1] ?? ''
@@ -202,7 +203,7 @@ describe('the web tools of npm start', () => {
     expect(middle).toContain('Paragraph 300 says')
   })
 
-  it('have pages of scripts read by the vendor, say so where it fails, and refuse where it was led', async () => {
+  itInTurn('have pages of scripts read by the vendor, say so where it fails, and refuse where it was led', async () => {
     expect(await extract('/app', '/app-of-vendor', '/app-led-away')).toMatchObject([
       { title: 'App', error: expect.stringContaining('need a browser') },
       { title: 'Shown', content: 'By scripts.' },
@@ -256,7 +257,7 @@ describe('curl in the virtual shell', () => {
     expect(asked).toEqual(['intranet.example.com/a'])
   })
 
-  it('follows redirects to public hosts, without credentials', async () => {
+  itInTurn('follows redirects to public hosts, without credentials', async () => {
     const page = await shell(
       `curl -sL -H 'authorization: Bearer s3cr3t-token-1234567' 'https://intranet.example.com/to?url=https://other.example.com/b'`,
     )

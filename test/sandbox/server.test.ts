@@ -1,7 +1,7 @@
 /** Tests the reference server with real processes. */
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { isLong } from '../support/long.ts'
+import { isLong, itInTurn } from '../support/long.ts'
 import { hasBubblewrap } from './bubblewrap.mjs'
 import { call, documented, newWorkspace, onDisk, type SandboxServer, startSandbox } from './server.mjs'
 
@@ -129,7 +129,7 @@ describe.skipIf(!hasBubblewrap)('the sandbox server with bubblewrap (needs bubbl
     expect(onDisk(server, ws).text('late')).toBeUndefined()
   })
 
-  it.each([
+  itInTurn.each([
     ['a fork bomb', ':(){ :|:& };:; sleep 20', 1_000],
     ['a memory bomb', 'x=$(head -c 2000000000 /dev/zero | tr "\\0" x); echo ${#x}', 3_000],
     ['output without end', 'yes', 1_000],
@@ -169,7 +169,7 @@ describe.skipIf(!hasBubblewrap)('the sandbox server with bubblewrap (needs bubbl
     expect(exit).toMatchObject({ code: 0 })
   })
 
-  it('limits concurrent commands of a workspace', async () => {
+  itInTurn('limits concurrent commands of a workspace', async () => {
     const ws = newWorkspace()
     // None of them ends before one was refused.
     const command = 'while [ ! -e go ]; do sleep 0.05; done'
@@ -200,7 +200,7 @@ describe.skipIf(!hasBubblewrap)('the sandbox server with bubblewrap (needs bubbl
       expect((await call(server.url, `/v1/w/${name}/tree`)).status).toBeGreaterThanOrEqual(400)
   })
 
-  it('stops a command that fills the disk', async () => {
+  itInTurn('stops a command that fills the disk', async () => {
     const small = await startSandbox({ env: smallDisk })
     try {
       const ws = newWorkspace()
@@ -331,7 +331,7 @@ describe.skipIf(!hasBubblewrap)('files of a sandbox (needs bubblewrap)', () => {
     await expect(rest()).rejects.toBeInstanceOf(Error)
   }, 15_000)
 
-  it('remain accessible during a search that never ends', async () => {
+  itInTurn('remain accessible during a search that never ends', async () => {
     const ws = newWorkspace()
     await ask(server, path(ws, 'files', 'a'), { method: 'PUT', body: 'a'.repeat(40) })
     const endless = ask(server, `/v1/w/${ws}/search`, post({ pattern: '(a+)+$b', target: 'content' }))
@@ -353,29 +353,32 @@ describe.skipIf(!hasBubblewrap)('files of a sandbox (needs bubblewrap)', () => {
     expect((await run(server, ws, { command: 'cat one; chmod 600 one; cat one' })).out).toBe('one\n')
   })
 
-  it('that a command has locked are listed, measured and removed by a server that may not read them', async () => {
-    const locked = await startSandbox({ isUser: true, env: { SANDBOX_DISK_BYTES: String(4 * 1024 * 1024) } })
-    try {
-      const ws = newWorkspace()
-      const lock = 'mkdir -p d/e; echo in > d/e/in; head -c 3000000 /dev/zero > d/big; chmod 500 d/e; chmod 0 d'
-      await run(locked, ws, { command: lock })
-      const { entries, truncated } = (await ask(locked, path(ws, 'tree', ''))) as unknown as Tree
-      expect([entries.map((entry) => entry.path).toSorted(), truncated]).toEqual([
-        ['d', 'd/big', 'd/e', 'd/e/in'].map((name) => `/workspace/${name}`),
-        false,
-      ])
-      expect(Number((await ask(locked, `/v1/w/${ws}`))['bytes'])).toBeGreaterThan(3_000_000)
-      await run(locked, ws, { command: 'mkdir -p a/b; touch a/b/c; chmod 0 a/b' })
-      expect(await ask(locked, path(ws, 'files', 'a'), { method: 'DELETE' })).toMatchObject({ removed: true })
-      expect((await ask(locked, `/v1/w/${ws}/clear`, post({}))).status).toBe(200)
-      expect((await run(locked, ws, { command: 'ls -A' })).out).toBe('')
-      await run(locked, ws, { command: lock })
-      expect((await ask(locked, `/v1/w/${ws}`, { method: 'DELETE' })).status).toBe(200)
-      expect(await ask(locked, `/v1/w/${ws}`)).toMatchObject({ exists: false })
-    } finally {
-      await locked.stop()
-    }
-  })
+  itInTurn(
+    'that a command has locked are listed, measured and removed by a server that may not read them',
+    async () => {
+      const locked = await startSandbox({ isUser: true, env: { SANDBOX_DISK_BYTES: String(4 * 1024 * 1024) } })
+      try {
+        const ws = newWorkspace()
+        const lock = 'mkdir -p d/e; echo in > d/e/in; head -c 3000000 /dev/zero > d/big; chmod 500 d/e; chmod 0 d'
+        await run(locked, ws, { command: lock })
+        const { entries, truncated } = (await ask(locked, path(ws, 'tree', ''))) as unknown as Tree
+        expect([entries.map((entry) => entry.path).toSorted(), truncated]).toEqual([
+          ['d', 'd/big', 'd/e', 'd/e/in'].map((name) => `/workspace/${name}`),
+          false,
+        ])
+        expect(Number((await ask(locked, `/v1/w/${ws}`))['bytes'])).toBeGreaterThan(3_000_000)
+        await run(locked, ws, { command: 'mkdir -p a/b; touch a/b/c; chmod 0 a/b' })
+        expect(await ask(locked, path(ws, 'files', 'a'), { method: 'DELETE' })).toMatchObject({ removed: true })
+        expect((await ask(locked, `/v1/w/${ws}/clear`, post({}))).status).toBe(200)
+        expect((await run(locked, ws, { command: 'ls -A' })).out).toBe('')
+        await run(locked, ws, { command: lock })
+        expect((await ask(locked, `/v1/w/${ws}`, { method: 'DELETE' })).status).toBe(200)
+        expect(await ask(locked, `/v1/w/${ws}`)).toMatchObject({ exists: false })
+      } finally {
+        await locked.stop()
+      }
+    },
+  )
 
   it('are listed without the contents of named folders, and when their names are not text', async () => {
     const ws = newWorkspace()
@@ -463,7 +466,7 @@ describe.skipIf(!hasBubblewrap)('jobs of a sandbox (needs bubblewrap)', () => {
     expect(readBeats()).toEqual(last)
   })
 
-  it('are killed in the moment in which they start', async () => {
+  itInTurn('are killed in the moment in which they start', async () => {
     const killNext = async (id: string) => {
       const ws = newWorkspace()
       await ask(server, at(ws, id), put({ command: 'sleep 60' }))
@@ -476,7 +479,7 @@ describe.skipIf(!hasBubblewrap)('jobs of a sandbox (needs bubblewrap)', () => {
     await Promise.all(rounds)
   })
 
-  it('are found by the next server, running or ended', async () => {
+  itInTurn('are found by the next server, running or ended', async () => {
     const first = await startSandbox()
     const ws = newWorkspace()
     await ask(first, at(ws, 'runs'), put({ command: 'echo one; read line; echo $line' }))
@@ -495,7 +498,7 @@ describe.skipIf(!hasBubblewrap)('jobs of a sandbox (needs bubblewrap)', () => {
     }
   })
 
-  it('that fill the disk are killed, also those of an earlier server, and no others', async () => {
+  itInTurn('that fill the disk are killed, also those of an earlier server, and no others', async () => {
     const first = await startSandbox()
     const [ws, other] = [newWorkspace(), newWorkspace()]
     const fills = 'head -c 20000000 /dev/zero > big; read line'
@@ -522,7 +525,7 @@ describe.skipIf(!hasBubblewrap)('jobs of a sandbox (needs bubblewrap)', () => {
     expect(await ask(server, at(ws, 'never'))).toMatchObject({ status: 404 })
   })
 
-  it('are limited in number and output: for a workspace, each tenant and the whole server', async () => {
+  itInTurn('are limited in number and output: for a workspace, each tenant and the whole server', async () => {
     const limits = { SANDBOX_JOBS: '1', SANDBOX_TENANT_JOBS: '2', SANDBOX_ALL_JOBS: '3' }
     const small = await startSandbox({ env: { ...limits, SANDBOX_JOB_OUTPUT_BYTES: '1000' } })
     try {

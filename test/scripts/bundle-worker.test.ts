@@ -1,14 +1,32 @@
 /** Tests what the bundle of the worker carries, with the binding LOADER and without it. */
 
+import { build } from 'esbuild'
 import { describe, expect, it } from 'vitest'
-import { firstRows } from '../support/long.ts'
+import { isLong, itInTurn } from '../support/long.ts'
 import { bindsLoader, bundleWorker } from '../../scripts/lib/bundle-worker.mjs'
+import { packagePlugins } from '../../scripts/lib/package-plugins.mjs'
 
 const twins = ['virtual/isolate', 'pdf/inside', 'office/inside', 'web/page/inside', 'search/inside']
 
 describe('a bundle', () => {
+  it('of git, which the shell loads on use, does not carry just-bash, which would then begin with it', async () => {
+    const { metafile } = await build({
+      entryPoints: ['src/backends/virtual/isolate/git/git.ts'],
+      bundle: true,
+      write: false,
+      metafile: true,
+      format: 'esm',
+      platform: 'browser',
+      external: ['node:*'],
+      plugins: packagePlugins,
+    })
+    const inputs = Object.keys(metafile.inputs)
+    expect(inputs.some((input) => input.includes('node_modules/isomorphic-git/'))).toBe(true)
+    expect(inputs.filter((input) => input.includes('node_modules/just-bash/'))).toEqual([])
+  })
+
   // The checks of `npm test` bundle the worker with the binding, and hold it to its size.
-  it.each(firstRows(1, [false, true]))(
+  itInTurn.each(isLong ? [false, true] : [false])(
     'has the code of isolates as modules only without the binding LOADER: %s',
     { timeout: 240_000 },
     async (hasLoader) => {

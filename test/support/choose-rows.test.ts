@@ -1,7 +1,7 @@
 /** Tests which rows of long tables `npm test` runs. */
 
 import { expect, it } from 'vitest'
-import { chooseRows } from './choose-rows.ts'
+import { chooseRows, isInTurn } from './choose-rows.ts'
 
 const rows = ['a', 'b', 'c', 'd', 'e', 'f']
 
@@ -29,4 +29,13 @@ it.each([
 
 it('has all rows when more are wanted than there are', () => {
   expect(chooseRows(2, 9, rows, 5).toSorted()).toEqual(rows)
+})
+
+it('gives each test its turn in three seeds that follow each other, and a third of many tests with each', () => {
+  const names = Array.from({ length: 300 }, (_, at) => `the ${at}th case says so`)
+  for (const first of [0, 1, 999_997]) {
+    const turns = [0, 1, 2].map((next) => names.filter((name) => isInTurn(name, first + next)))
+    expect(turns.flat().toSorted()).toEqual(names.toSorted())
+    for (const chosen of turns) expect(Math.abs(chosen.length - 100)).toBeLessThan(25)
+  }
 })

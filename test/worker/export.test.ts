@@ -1,6 +1,7 @@
 /** Tests the API of export and import. */
 
 import { beforeAll, describe, expect, it } from 'vitest'
+import { itInTurn } from '#test/support/long.ts'
 import { calls, model, says, thinks } from '../support/scripted-model.ts'
 import { kill, objectOf } from '../durable/support/object.ts'
 import {
@@ -175,7 +176,7 @@ describe('an import', () => {
     ])
   })
 
-  it('of a long conversation is complete after the object wakes up', async () => {
+  itInTurn('of a long conversation is complete after the object wakes up', async () => {
     const messages = Array.from({ length: 1_500 }, (_, n) => ({
       role: n % 2 ? 'assistant' : 'user',
       content: `number ${n} ${'and on '.repeat(60)}`,

@@ -3,6 +3,7 @@
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { exportJWK, generateKeyPair, type JWTPayload, SignJWT, UnsecuredJWT } from 'jose'
 import { replaceClock } from '#durable/platform/clock.ts'
+import { itInTurn } from '#test/support/long.ts'
 import { clearKeyCache } from '#worker/auth.ts'
 import { clearKeySets } from '#worker/login/verify-login.ts'
 import { createSkippingClock } from '../support/clock.ts'
@@ -131,7 +132,7 @@ describe('a token', () => {
     expect(await tryWith(await sign({ aud }, { pair: pairs.es, kid: 'es', alg: 'ES256' }))).toEqual(accepted)
   })
 
-  it.each([
+  itInTurn.each([
     ['of another audience', () => sign({ aud: 'somebody-else' })],
     ['without an audience', () => sign({ aud: undefined as never })],
     ['of another issuer with the same key', (aud: string) => sign({ aud, iss: 'https://evil.example.com' })],

@@ -1,6 +1,7 @@
 /** Tests the lists of usable models, their facts, and the refusal of others. */
 
 import { beforeAll, describe, expect, it } from 'vitest'
+import { itInTurn } from '#test/support/long.ts'
 import { model, listTexts, says } from '../support/scripted-model.ts'
 import { type Answer, call, applyMigrations, newSession, newTenant, type ErrorBody, request } from './client.ts'
 
@@ -261,7 +262,7 @@ describe('a name that clients of OpenAI have built in', () => {
       expect((await ask(path, fields, key)).body.error.code).toBe('model_not_found')
   })
 
-  it('is never served by the demo', async () => {
+  itInTurn('is never served by the demo', async () => {
     const key = await tenantWith('demo/agent')
     for (const path of ['/v1/chat/completions', '/v1/responses']) {
       const refused = await ask(path, { model: 'gpt-4o' }, key)

@@ -3,6 +3,7 @@
 import { env, runDurableObjectAlarm, runInDurableObject } from 'cloudflare:test'
 import { Webhook } from 'standardwebhooks'
 import { afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
+import { itInTurn } from '#test/support/long.ts'
 import { objectOf } from '../durable/support/object.ts'
 import { calls, model, says } from '../support/scripted-model.ts'
 import { applyMigrations, call, type ErrorBody, newKey, newSession, newTenant } from './client.ts'
@@ -146,7 +147,7 @@ describe('a delivery', () => {
     expect(new Set(received.map(({ headers }) => headers.get('webhook-id'))).size).toBe(1)
   })
 
-  it.each([
+  itInTurn.each([
     ['410', () => new Response(null, { status: 410 }), 1, /410 Gone/],
     ['failures to the end', () => new Response(null, { status: 500 }), 7, /failed 7 times.*500/],
     [

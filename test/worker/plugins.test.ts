@@ -4,6 +4,7 @@ import { runInDurableObject } from 'cloudflare:test'
 import { afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
 import { enterIsolate, queueIsolates } from '#backends/isolate-queue.ts'
 import { SessionTenant } from '#durable/tenant/session-tenant.ts'
+import { itInTurn } from '#test/support/long.ts'
 import { objectOf } from '../durable/support/object.ts'
 import { calls, listTexts, model, type ModelRequest, type Reply, says } from '../support/scripted-model.ts'
 import { applyMigrations, bindings, call, type ErrorBody, newKey, newSession, newTenant } from './client.ts'
@@ -104,7 +105,7 @@ describe('code', () => {
     expect([granted.body.status, granted.body.hash === changed.body.hash]).toEqual(['pending', false])
   })
 
-  it.each([
+  itInTurn.each([
     ['imports', "import fs from 'node:fs'\nexport const tools = []", /imports nothing \(line 1\)/],
     ['another export', 'export const other = 1', /only tools and hooks, not other/],
     ['a default export', 'export default {}', /export const tools/],
@@ -198,7 +199,7 @@ describe('what code can reach', () => {
     expect(seen).not.toContain('token-1234567890abcdef')
   })
 
-  it.each([
+  itInTurn.each([
     [
       'another host',
       "await ctx.fetch('https://other.example.com/')",
@@ -243,7 +244,7 @@ describe('what code can reach', () => {
     expect(seen).toContain('"keys":["n"]')
   })
 
-  it('is a model, up to its money of the day', async () => {
+  itInTurn('is a model, up to its money of the day', async () => {
     const { key } = await newTenant()
     const side = model(() => says('Paris'))
     const settings = { approvals: { mode: 'off' }, auxiliary: { plugin: { model: side.id } } }
@@ -273,7 +274,7 @@ describe('what code can reach', () => {
     expect(tenant.tools).toBe(tools)
   })
 
-  it('ends with its time: a loop is stopped, and the next call gets a new isolate', async () => {
+  itInTurn('ends with its time: a loop is stopped, and the next call gets a new isolate', async () => {
     const body = "if (args.text === 'loop') for (;;) {}; if (args.text === 'wait') for (;;) await 0; return 'fine'"
     const { key } = await install(tool(body))
     expect((await useTool(key, { text: 'loop' })).read).toContain('endless loop')
@@ -391,7 +392,7 @@ describe('a hook before calls', () => {
     expect((await runCommand(key)).read).toContain('the plugin c says: no')
   })
 
-  it.each([
+  itInTurn.each([
     ['throws', "throw new Error('broken')"],
     ['loops', 'for (;;) {}'],
     ['answers in another shape', "return { action: 'allow' }"],
@@ -452,7 +453,7 @@ describe('other hooks', () => {
     expect((await runCommand(other.key)).read).toContain('hello')
   })
 
-  it('change the answer, which nobody sees before', async () => {
+  itInTurn('change the answer, which nobody sees before', async () => {
     const { key } = await install(
       hook('transform_llm_output', "return event.output.replace('secret plan', '[removed]')"),
     )

@@ -67,7 +67,7 @@ const kindOf = (path: readonly string[]) => findSettingClass(path)?.kind
 const named = settingLeaves.map(({ path, example }) => ({ path, example, name: path.join('.') }))
 const isFree = ({ path }: { readonly path: readonly string[] }) => kindOf(path) === 'preference'
 /** All that is policy. Preferences follow one rule. */
-const leaves = [...named.filter((leaf) => !isFree(leaf)), ...firstRows(8, named.filter(isFree), 12)]
+const leaves = [...named.filter((leaf) => !isFree(leaf)), ...firstRows(4, named.filter(isFree), 6)]
 
 describe('a setting', () => {
   it('of the tenant is changed with the scope approve when it is policy, else without', async () => {

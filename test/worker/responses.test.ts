@@ -1,6 +1,7 @@
 /** Tests `/v1/responses`: continuing, forking, deleting and isolating responses. */
 
 import { createExecutionContext } from 'cloudflare:test'
+import { itInTurn } from '#test/support/long.ts'
 import { createApp } from '#worker/app.ts'
 import { beforeAll, describe, expect, it } from 'vitest'
 import {
@@ -229,7 +230,7 @@ describe('a refused fork leaves no copy:', () => {
     expect(await others()).toEqual([])
   })
 
-  it('over concurrent_turns, and it takes no place', async () => {
+  itInTurn('over concurrent_turns, and it takes no place', async () => {
     const { tenant, branch, others } = await behindTwo({ concurrent_turns: 1 })
     const places = bindings.TENANT.getByName(`t/${tenant}`)
     await places.limits.admitTurn(ownerAuthority(), 'run_another')

@@ -1,6 +1,7 @@
 /** Tests that strange text comes through whole: to the model, into the history, into the search, through an export. */
 
 import { beforeAll, describe, expect, it } from 'vitest'
+import { itInTurn } from '#test/support/long.ts'
 import { model, says, until } from '../support/scripted-model.ts'
 import { applyMigrations, call, newTenant, request } from './client.ts'
 
@@ -59,7 +60,7 @@ describe('strange text', () => {
     await until(() => find(imported.body.id))
   })
 
-  it('streams whole, in both APIs', async () => {
+  itInTurn('streams whole, in both APIs', async () => {
     for (const [, , text] of texts) {
       const scripted = model(() => says(text))
       const chat = await request('POST', '/v1/chat/completions', {

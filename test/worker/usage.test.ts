@@ -2,6 +2,7 @@
 
 import { runDurableObjectAlarm, runInDurableObject } from 'cloudflare:test'
 import { afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
+import { itInTurn } from '#test/support/long.ts'
 import { calls, drops, fails, Gate, model, says, until } from '../support/scripted-model.ts'
 import { objectOf } from '../durable/support/object.ts'
 import { outage } from '../support/outage.ts'
@@ -120,7 +121,7 @@ describe('the report', () => {
     expect((await report(third.key)).totals).toMatchObject({ turns: 0, input: 0, cost_usd: 0, cost_status: 'included' })
   })
 
-  it.each([
+  itInTurn.each([
     ['?group=weather', 'group'],
     ['?from=yesterday', 'from'],
     ['?from=2026-02-01&to=2026-01-01', 'to'],

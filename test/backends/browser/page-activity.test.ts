@@ -2,7 +2,7 @@
 
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import type { NetworkGuard } from '#backends/browser/request-guard.ts'
-import { firstRows, isLong } from '#test/support/long.ts'
+import { firstRows, isLong, itInTurn } from '#test/support/long.ts'
 import { type BrowserSession, newBrowserSession, refOf } from './support/browser-session.ts'
 import { type Chromium, chromium, startChromium } from './support/chromium.mjs'
 import { type SlowSite, slowMs, startSlowSite } from './support/slow-site.mjs'
@@ -55,7 +55,7 @@ describe.skipIf(chromium === undefined).each(modes)('a page %s (needs Chromium)'
     expect(Number(heights.at(-1))).toBeGreaterThan(Number(heights[0]))
   })
 
-  it.runIf(reachesPrivate)('sees scrolling after it stood still, also where it reacts late', async () => {
+  itInTurn.runIf(reachesPrivate)('sees scrolling after it stood still, also where it reacts late', async () => {
     await open('/scrolled')
     await sleep(3_600)
     await scroll()
@@ -76,13 +76,13 @@ describe.skipIf(chromium === undefined).each(modes)('a page %s (needs Chromium)'
     expect(await session.snapshot()).toContain('slow answer')
   })
 
-  it.runIf(reachesPrivate)('shows suggestions for what was typed', async () => {
+  itInTurn.runIf(reachesPrivate)('shows suggestions for what was typed', async () => {
     const { snapshot } = await open('/typeahead')
     await act({ kind: 'type', ref: refOf(String(snapshot), 'Find'), text: 'abc' })
     expect(await session.snapshot()).toContain('Item 3')
   })
 
-  it.runIf(reachesPrivate)('is opened by its scripts without a new document', async () => {
+  itInTurn.runIf(reachesPrivate)('is opened by its scripts without a new document', async () => {
     const { snapshot } = await open('/spa')
     await click(snapshot, 'Next')
     expect(await session.snapshot()).toContain('slow answer')
@@ -94,7 +94,7 @@ describe.skipIf(chromium === undefined).each(modes)('a page %s (needs Chromium)'
     ['/late-fetch', 'slow answer'],
     ['/redirect', 'x and later'],
   ] as const
-  it.each(reachesPrivate ? addresses : firstRows(1, addresses))(
+  itInTurn.each(reachesPrivate ? addresses : firstRows(1, addresses))(
     'is complete when it was opened: %s',
     async (path, text) => {
       expect((await open(path))['snapshot']).toContain(text)
@@ -114,19 +114,19 @@ describe.skipIf(chromium === undefined).each(modes)('a page %s (needs Chromium)'
     expect(Math.max(opened.waitedMs, clicked.waitedMs)).toBeLessThan(2_000)
   })
 
-  it.runIf(reachesPrivate)('says that it is still loading where a request has no answer', async () => {
+  itInTurn.runIf(reachesPrivate)('says that it is still loading where a request has no answer', async () => {
     const { waitedMs, value } = await waiting(() => open('/long-poll'))
     expect(value).toMatchObject({ still_loading: true, snapshot: expect.stringContaining('Poll') })
     expect(waitedMs).toBeLessThan(9_000)
   })
 
-  it.runIf(reachesPrivate)('is shown though a picture never comes', async () => {
+  itInTurn.runIf(reachesPrivate)('is shown though a picture never comes', async () => {
     const { waitedMs, value } = await waiting(() => open('/no-picture'))
     expect(value).toMatchObject({ title: 'ran', still_loading: true })
     expect(waitedMs).toBeLessThan(7_000)
   })
 
-  it.runIf(reachesPrivate)('keeps a request that outlasts the call', async () => {
+  itInTurn.runIf(reachesPrivate)('keeps a request that outlasts the call', async () => {
     const { snapshot } = await open('/outlasting')
     expect(await click(snapshot, 'Long')).toMatchObject({ still_loading: true })
     await sleep(5_000)
@@ -134,14 +134,14 @@ describe.skipIf(chromium === undefined).each(modes)('a page %s (needs Chromium)'
     await expect.poll(title).toMatchObject({ result: '"slow answer"' })
   })
 
-  it.runIf(reachesPrivate)('costs no wait where an action changes nothing', async () => {
+  itInTurn.runIf(reachesPrivate)('costs no wait where an action changes nothing', async () => {
     await open('/still')
     await act({ kind: 'press', key: 'Tab' })
     const { waitedMs } = await waiting(() => act({ kind: 'press', key: 'Tab' }))
     expect(waitedMs).toBe(0)
   })
 
-  it.runIf(reachesPrivate)('that answers with an error is an error with its status', async () => {
+  itInTurn.runIf(reachesPrivate)('that answers with an error is an error with its status', async () => {
     for (const status of [401, 403, 404, 429, 451, 500]) {
       const refused = await open(`/status/${status}`)
       expect(refused).toMatchObject({ error: expect.stringContaining(`status ${status}`), http_status: status })
@@ -152,7 +152,7 @@ describe.skipIf(chromium === undefined).each(modes)('a page %s (needs Chromium)'
     expect(await open('/still')).not.toHaveProperty('error')
   })
 
-  it('that a click leads to has its status too', async () => {
+  itInTurn('that a click leads to has its status too', async () => {
     const { snapshot } = await open('/to-error')
     expect(await click(snapshot, 'Forbidden')).toMatchObject({ success: true, http_status: 403 })
   })

@@ -6,6 +6,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import type { PageAction } from '#backends/browser/perform.ts'
 import { openEndpoint } from '#backends/browser/vendors.ts'
+import { itInTurn } from '#test/support/long.ts'
 import { type BrowserSession, newBrowserSession, refOf, wires } from './support/browser-session.ts'
 import { type Chromium, chromium, startChromium } from './support/chromium.mjs'
 import { address, type Site, startSite } from './support/site.mjs'
@@ -98,7 +99,7 @@ describe.skipIf(chromium === undefined)('a page (needs Chromium)', () => {
     })
   })
 
-  it('is scrolled, and long snapshots are given to be shortened', async () => {
+  itInTurn('is scrolled, and long snapshots are given to be shortened', async () => {
     await go('/long')
     const down = await session.act({ kind: 'scroll', direction: 'down' })
     expect(down).toMatchObject({ scrolled: 'down', position: down['moved'] })
@@ -118,7 +119,7 @@ describe.skipIf(chromium === undefined)('a page (needs Chromium)', () => {
     expect(await session.act(readConsole())).toMatchObject({ count: 0 })
   })
 
-  it('shows titles, images, dialogs and messages without invisible characters', async () => {
+  itInTurn('shows titles, images, dialogs and messages without invisible characters', async () => {
     const opened = await session.act({ kind: 'navigate', url: address('/invisible') })
     expect(opened).toMatchObject({ title: 'Title' })
     expect(await session.act({ kind: 'images' })).toMatchObject({ images: [{ alt: 'alt' }] })
@@ -144,7 +145,7 @@ describe.skipIf(chromium === undefined)('a page (needs Chromium)', () => {
     expect(session.state().dialog).toBeUndefined()
   })
 
-  it('shows its frames, and elements within them are clicked and filled', async () => {
+  itInTurn('shows its frames, and elements within them are clicked and filled', async () => {
     const seen = await go('/frames')
     expect(seen).toMatch(
       /- Iframe "Inner frame"\n {2}- button "Inside" \[ref=f1e\d+\]\n {2}- Iframe "Deep"\n {4}- textbox/,
@@ -164,7 +165,7 @@ describe.skipIf(chromium === undefined)('a page (needs Chromium)', () => {
     })
   })
 
-  it('with 20,000 elements shows what is in view', async () => {
+  itInTurn('with 20,000 elements shows what is in view', async () => {
     const answer = await session.act({ kind: 'navigate', url: address('/large') })
     expect(answer['note']).toContain('elements: only')
     const listed = String(answer['snapshot'])
@@ -174,11 +175,11 @@ describe.skipIf(chromium === undefined)('a page (needs Chromium)', () => {
     expect(session.state().url).toBe(address('/item/3'))
   })
 
-  it('that is nested 3,000 deep is shown', async () => {
+  itInTurn('that is nested 3,000 deep is shown', async () => {
     expect(await go('/nested')).toMatch(/button "Deep down"/)
   })
 
-  it('says what covers an element', async () => {
+  itInTurn('says what covers an element', async () => {
     const seen = await go('/covered')
     await expect(session.act(click(refOf(seen, 'Below')))).rejects.toThrow('covered by <button>')
     await session.act(click(refOf(seen, 'Accept')))
@@ -230,7 +231,7 @@ describe.skipIf(chromium === undefined)('a page (needs Chromium)', () => {
     await expect(send('DOM.noSuchThing')).rejects.toMatchObject({ failure: 'refused' })
   })
 
-  it('that crashes is told as gone, and another session goes on', async () => {
+  itInTurn('that crashes is told as gone, and another session goes on', async () => {
     const other = await newBrowserSession(browser.url, site.network)
     await other.go(address('/second'))
     const connection = await openEndpoint({ url: browser.url, reachesPrivate: false }, wires).connect({ sessionId: '' })

@@ -278,16 +278,6 @@ describe.skipIf(chromium === undefined)('protected values (needs Chromium)', () 
     ],
   ]
 
-  it.each(firstRows(24, attempts))('stay out of reach of a model that %s', async (_, attempt, last) => {
-    seen = []
-    session.stored.length = 0
-    sentAway.length = 0
-    expect(await attempt()).toMatchObject(last)
-    const reached = [...seen, ...session.stored, ...sentAway].join('\n')
-    expect(redact(reached)).toBe(reached)
-    expect(reached).not.toMatch(/Sommer-Reg|ann\.arb|karte 40|Nirgendl|Langer W/)
-  })
-
   it('are filled in where they belong, as a person would', async () => {
     expect(attempts.length).toBeGreaterThanOrEqual(40)
     await fillLogin()
@@ -297,6 +287,20 @@ describe.skipIf(chromium === undefined)('protected values (needs Chromium)', () 
     expect(session.state().url).toBe(
       `${bank}/in?user=ann.arbor%40example.com&password=Sommer-Regen-2026%21&code=${code}&street=&pin=&country=Nirgendland`,
     )
+  })
+
+  // Those with frames at the end: the answer to leaving a page whose frame still loads may show that page.
+  const inOrder = firstRows(8, attempts, 5).toSorted(
+    ([one], [other]) => Number(one.includes('frame')) - Number(other.includes('frame')),
+  )
+  it.each(inOrder)('stay out of reach of a model that %s', async (_, attempt, last) => {
+    seen = []
+    session.stored.length = 0
+    sentAway.length = 0
+    expect(await attempt()).toMatchObject(last)
+    const reached = [...seen, ...session.stored, ...sentAway].join('\n')
+    expect(redact(reached)).toBe(reached)
+    expect(reached).not.toMatch(/Sommer-Reg|ann\.arb|karte 40|Nirgendl|Langer W/)
   })
 })
 

@@ -3,7 +3,7 @@
 import { afterEach, describe, expect, it } from 'vitest'
 import { conforms, onOne } from '../conformance.ts'
 import { endsEscapes } from '../host/escapes.ts'
-import { firstRows, isLong } from '../../support/long.ts'
+import { firstRows, isLong, itInTurn } from '../../support/long.ts'
 import { vendorCases } from '../host/vendors.mjs'
 import { type Api, type Changes, createWorld, openContainer } from './open-container.ts'
 
@@ -54,7 +54,7 @@ describe.each(apis)('a healthy container, with the API %s,', (api) => {
     expect(engine.destroyed).toBe(0)
   })
 
-  it.each([
+  itInTurn.each([
     ['the next command', 'nothing'],
     ['a copy', 'saved'],
   ])(
@@ -78,7 +78,7 @@ describe.each(apis)('a healthy container, with the API %s,', (api) => {
     30_000,
   )
 
-  it('keeps a workspace that a command has put in the place of the other, and brings nothing back', async () => {
+  itInTurn('keeps a workspace that a command has put in the place of the other, and brings nothing back', async () => {
     const { backend, engine } = open(api)
     const old = `${engine.temporary}/old`
     const replaced = await backend.exec(`echo old > a; mv ${engine.root} ${old}; mkdir ${engine.root}`, T)
@@ -92,7 +92,7 @@ describe.each(apis)('a healthy container, with the API %s,', (api) => {
     expect((await backend.exec(`cat ${old}/a; ls`, T)).stdout).toBe('old\n')
   })
 
-  it('says that a job has put another folder in the place of its workspace, which is what is saved', async () => {
+  itInTurn('says that a job has put another folder in the place of its workspace, which is what is saved', async () => {
     const { backend, engine, box } = open(api)
     const [old, ready] = [`${engine.temporary}/old`, `${engine.temporary}/ready`]
     await backend.exec('echo old > a', T)
@@ -112,7 +112,7 @@ describe.each(apis)('a healthy container, with the API %s,', (api) => {
     expect(engine.destroyed).toBe(0)
   })
 
-  it.each([
+  itInTurn.each([
     ['a file', (root: string) => `rm -rf ${root}; echo kept > ${root}`],
     ['a link to nothing', (root: string) => `rm -rf ${root}; ln -s /nowhere ${root}`],
   ])('can be used when its workspace was replaced with %s, which is moved', async (_, command) => {
@@ -185,30 +185,38 @@ describe.each(apis)('a healthy container, with the API %s,', (api) => {
     expect(await backend.exec('cat a', T)).toMatchObject({ stdout: 'new\n', stderr: '' })
   })
 
-  it.each(['with a copy', 'without a copy'])('keeps newer files when our own folder is removed, %s', async (which) => {
-    const { backend, engine, box } = open(api)
-    await backend.exec('echo old > a', T)
-    if (which === 'with a copy') await box.save()
-    await backend.exec('echo new > a', T)
-    await backend.exec(`rm -rf ${engine.state}`, T).catch(() => undefined)
-    const shown = await backend.exec('cat a', T)
-    expect(shown).toMatchObject({ stdout: 'new\n', stderr: expect.stringContaining('left as it is') })
-    expect((await backend.exec('cat a', T)).stderr).toBe('')
-  })
+  itInTurn.each(['with a copy', 'without a copy'])(
+    'keeps newer files when our own folder is removed, %s',
+    async (which) => {
+      const { backend, engine, box } = open(api)
+      await backend.exec('echo old > a', T)
+      if (which === 'with a copy') await box.save()
+      await backend.exec('echo new > a', T)
+      await backend.exec(`rm -rf ${engine.state}`, T).catch(() => undefined)
+      const shown = await backend.exec('cat a', T)
+      expect(shown).toMatchObject({ stdout: 'new\n', stderr: expect.stringContaining('left as it is') })
+      expect((await backend.exec('cat a', T)).stderr).toBe('')
+    },
+  )
 
-  it.each(['lost', 'live', '', 'restored\\nlost', '\\0'])('keeps newer files when a record says %j', async (word) => {
-    const { backend, engine, box } = open(api)
-    await backend.exec('echo old > a', T)
-    await box.save()
-    await backend.exec('echo new > a', T)
-    await backend.exec(`printf '${word}' > ${engine.state}/restored; rm ${engine.state}/boot`, T).catch(() => undefined)
-    expect(await backend.exec('cat a', T)).toMatchObject({
-      stdout: 'new\n',
-      stderr: expect.stringContaining('left as it is'),
-    })
-  })
+  itInTurn.each(['lost', 'live', '', 'restored\\nlost', '\\0'])(
+    'keeps newer files when a record says %j',
+    async (word) => {
+      const { backend, engine, box } = open(api)
+      await backend.exec('echo old > a', T)
+      await box.save()
+      await backend.exec('echo new > a', T)
+      await backend
+        .exec(`printf '${word}' > ${engine.state}/restored; rm ${engine.state}/boot`, T)
+        .catch(() => undefined)
+      expect(await backend.exec('cat a', T)).toMatchObject({
+        stdout: 'new\n',
+        stderr: expect.stringContaining('left as it is'),
+      })
+    },
+  )
 
-  it('keeps what was only moved, removed or touched in its times since the copy', async () => {
+  itInTurn('keeps what was only moved, removed or touched in its times since the copy', async () => {
     const { backend, engine, box } = open(api)
     await backend.exec('mkdir d; echo 1 > d/a; echo 2 > b; touch -d 2001-01-01 d/a b', T)
     await box.save()
@@ -236,7 +244,7 @@ describe.each(bothApis)('a container that was killed, with the API %s,', (api) =
     })
   })
 
-  it('without that the platform has noticed runs the next command at most once', async () => {
+  itInTurn('without that the platform has noticed runs the next command at most once', async () => {
     const { backend, engine, box } = open(api)
     await backend.exec('echo kept > a', T)
     await box.save()
@@ -248,7 +256,7 @@ describe.each(bothApis)('a container that was killed, with the API %s,', (api) =
     expect(['kept\n', 'kept\nx\n']).toContain(stdout)
   })
 
-  it.runIf(isTried)(
+  itInTurn.runIf(isTried)(
     'without that the platform has noticed runs the first command after it, when there is no network',
     async () => {
       const { backend, engine, box } = open(api, { hosts: [] })
@@ -277,7 +285,7 @@ describe.each(bothApis)('a container that was killed, with the API %s,', (api) =
     expect(engine.read(started).length).toBeLessThanOrEqual('x\nx\n'.length)
   })
 
-  it.runIf(isTried)('under a command of which a copy was made does not run it again', async () => {
+  itInTurn.runIf(isTried)('under a command of which a copy was made does not run it again', async () => {
     const { backend, engine, box } = open(api, { hosts: [] })
     await backend.exec('true', T)
     const running = backend.exec('echo x >> runs; sleep 20', T)
@@ -362,7 +370,7 @@ describe.each(apis)('a container that is paused, with the API %s,', (api) => {
     expect(await running).toMatchObject({ stdout: 'x\n', exitCode: 0 })
   })
 
-  it('for too long is replaced, and the loss is told', async () => {
+  itInTurn('for too long is replaced, and the loss is told', async () => {
     const { backend, engine, box, world } = open(api, { silenceMs: 2_000 })
     await backend.exec('echo kept > a', T)
     await box.save()
@@ -434,7 +442,7 @@ describe('a container of the SDK that does not start at once', () => {
     expect([engine.destroyed > 0, performance.now() - since < 30_000]).toEqual([true, true])
   }, 40_000)
 
-  it('whose server has died is saved on another way before it is replaced', async () => {
+  itInTurn('whose server has died is saved on another way before it is replaced', async () => {
     const { backend, sandbox, engine, world } = open('sdk')
     await backend.exec('echo never saved > a', T)
     sandbox.isServerDead = true

@@ -1,7 +1,7 @@
 /** Tests the copies of a workspace in a bucket, on stand-ins for both container APIs. */
 
 import { afterEach, describe, expect, it } from 'vitest'
-import { firstRows, isLong } from '../../support/long.ts'
+import { firstRows, isLong, itInTurn } from '../../support/long.ts'
 import { type Api, type Changes, createWorld, openContainer } from './open-container.ts'
 
 const T = { timeoutMs: 30_000 }
@@ -90,7 +90,7 @@ describe.each(apis)('a workspace, with the API %s,', (api) => {
     expect(world.errors).toEqual(['workspace.copy_unusable'])
   })
 
-  it('with a path that no container can create is restored without it, which is told once', async () => {
+  itInTurn('with a path that no container can create is restored without it, which is told once', async () => {
     const { backend, box, engine } = open(api)
     await backend.exec(
       `echo kept > z; n=$(printf %200s | tr ' ' d); for i in {1..25}; do mkdir $n; cd $n; done; echo x > deep`,
@@ -115,7 +115,7 @@ describe.each(apis)('a workspace, with the API %s,', (api) => {
       (key: string, objects: Map<string, Uint8Array>) => void objects.set(key, new Uint8Array(5_000).fill(7)),
     ],
   ] as const
-  it.each(firstRows(1, damages.toReversed()))(
+  itInTurn.each(firstRows(1, damages.toReversed()))(
     'whose only copy %s is empty and usable, which is told once',
     async (_, spoil) => {
       const { backend, box, engine, bucket, world } = open(api)
@@ -132,7 +132,7 @@ describe.each(apis)('a workspace, with the API %s,', (api) => {
     },
   )
 
-  it('is restored from the copy before one whose content breaks off each time', async () => {
+  itInTurn('is restored from the copy before one whose content breaks off each time', async () => {
     const { backend, box, engine, bucket } = open(api)
     await backend.exec('echo older > a', T)
     await box.save()
@@ -152,7 +152,7 @@ describe.each(apis)('a workspace, with the API %s,', (api) => {
     expect(bucket.objects.size).toBe(0)
   })
 
-  it('waits for a bucket of which all contents break off, and keeps its copies', async () => {
+  itInTurn('waits for a bucket of which all contents break off, and keeps its copies', async () => {
     const { backend, box, engine, bucket } = open(api)
     await backend.exec('echo kept > a', T)
     await box.save()
@@ -163,7 +163,7 @@ describe.each(apis)('a workspace, with the API %s,', (api) => {
     expect((await backend.exec('cat a', T)).stdout).toBe('kept\n')
   })
 
-  it('waits for a bucket that is down, and keeps its copies', async () => {
+  itInTurn('waits for a bucket that is down, and keeps its copies', async () => {
     const { backend, box, engine, bucket } = open(api)
     await backend.exec('echo kept > a', T)
     await box.save()
@@ -174,7 +174,7 @@ describe.each(apis)('a workspace, with the API %s,', (api) => {
     expect((await backend.exec('cat a', T)).stdout).toBe('kept\n')
   })
 
-  it('that is killed during its restore is restored again', async () => {
+  itInTurn('that is killed during its restore is restored again', async () => {
     const { backend, box, engine, bucket } = open(api)
     await backend.exec('for i in {1..50}; do echo $i > f$i; done', T)
     await box.save()
@@ -190,7 +190,7 @@ describe.each(apis)('a workspace, with the API %s,', (api) => {
     expect((await backend.exec('ls | wc -l', T)).stdout).toBe('50\n')
   })
 
-  it('that is killed during an upload is restored from it when it has ended', async () => {
+  itInTurn('that is killed during an upload is restored from it when it has ended', async () => {
     const { backend, box, engine, bucket } = open(api)
     await backend.exec('echo older > a', T)
     await box.save()
@@ -208,7 +208,7 @@ describe.each(apis)('a workspace, with the API %s,', (api) => {
     expect((await shown)?.stdout).toBe('newer\n')
   })
 
-  it('is saved again after a copy that hung, whose time is bounded', async () => {
+  itInTurn('is saved again after a copy that hung, whose time is bounded', async () => {
     const { backend, box, bucket, world } = open(api, { timeoutMs: 1_000 })
     await backend.exec('echo kept > a', T)
     bucket.isStuck = true
@@ -244,7 +244,7 @@ describe('a change of the API', () => {
     expect((await second.backend.exec('stat -c %a d; cat d/a', T)).stdout).toBe('700\nkept\n')
   })
 
-  it.each(firstRows<Api>(1, ['native', 'sdk']))(
+  itInTurn.each(firstRows<Api>(1, ['native', 'sdk']))(
     'restores a copy that an earlier version made with the SDK, with the API %s',
     async (api) => {
       const { backend, engine, bucket, world } = open(api)
@@ -297,7 +297,7 @@ describe.each(apis)('sleep, with the API %s,', (api) => {
     await running
   })
 
-  it('does not come for an hour while the files cannot be saved', async () => {
+  itInTurn('does not come for an hour while the files cannot be saved', async () => {
     const { backend, box, bucket, world } = open(api)
     await backend.exec('echo kept > a', T)
     bucket.isDown = true
@@ -333,7 +333,7 @@ describe.each(apis)('sleep, with the API %s,', (api) => {
     expect(world.stored).toEqual(stored)
   })
 
-  it('comes after the same times when the object does not stay in memory, with one copy', async () => {
+  itInTurn('comes after the same times when the object does not stay in memory, with one copy', async () => {
     const opened = open(api)
     const { backend, world } = opened
     await backend.exec('echo kept > a', T)
@@ -351,7 +351,7 @@ describe.each(apis)('sleep, with the API %s,', (api) => {
     expect(await rest(5)).toBe('asleep')
   })
 
-  it('is waited for by a command that comes meanwhile', async () => {
+  itInTurn('is waited for by a command that comes meanwhile', async () => {
     const { backend, box } = open(api)
     await backend.exec('echo kept > a', T)
     await box.save()

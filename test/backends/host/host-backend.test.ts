@@ -2,6 +2,7 @@ import { afterEach, describe, expect, it, vi } from 'vitest'
 import { hostBackend } from '#backends/host/host-backend.ts'
 import type { HostRecord, HostPort } from '#backends/host/host-port.ts'
 import { scopeVariable, stateBeside } from '#backends/host/scripts.ts'
+import { itInTurn } from '#test/support/long.ts'
 import { conforms, onOne } from '../conformance.ts'
 import { endsEscapes } from './escapes.ts'
 import { keepsShellStates } from './shell-states.ts'
@@ -86,7 +87,7 @@ describe('a file that is written on a host', () => {
     expect((await jobs.output('reads', 0, 1_000)).text).toBe(`${size}\n`)
   })
 
-  it.each(sizes)('keeps its mode, its owner, its names and the links to it: %s', async (_, size) => {
+  itInTurn.each(sizes)('keeps its mode, its owner, its names and the links to it: %s', async (_, size) => {
     const { backend } = open()
     await backend.exec('for f in run none; do echo old > $f; done; chmod 2751 run; chmod 000 none', T)
     await backend.exec(
@@ -383,7 +384,7 @@ describe('a workspace in whose place a job puts another folder', () => {
     expect(await backend.exec(`cat ${root}/c`, T)).toMatchObject({ stdout: 'three\n', stderr: '' })
   })
 
-  it('is told when the job has ended before the process that replaces it', async () => {
+  itInTurn('is told when the job has ended before the process that replaces it', async () => {
     const leave = (root: string, old: string) => `setsid bash -c '${replace(root, old)}; touch ${old}.two' & WAIT`
     const running = await job(leave)
     const { backend, old, end, told } = running
@@ -392,7 +393,7 @@ describe('a workspace in whose place a job puts another folder', () => {
     expect((await backend.exec('cat c', T)).stderr).toContain(told)
   })
 
-  it.each([
+  itInTurn.each([
     ['was removed', (root: string) => `rm -rf ${root}; mkdir ${root}; WAIT`],
     [
       'lies in the new one',
@@ -427,7 +428,7 @@ describe('a workspace in whose place a job puts another folder', () => {
   })
 })
 
-it('a process in a workspace that was removed does not look like one that was moved', async () => {
+itInTurn('a process in a workspace that was removed does not look like one that was moved', async () => {
   const opened = open()
   const { backend, jobs, root, temporary } = opened
   await jobs.start('stays', `rm -rf ${root}; touch ${temporary}/done; sleep 30`, { timeoutMs: 60_000 })
@@ -526,7 +527,7 @@ describe('the tree of a host', () => {
     )
   })
 
-  it('of more entries than an answer holds says that it is partial', async () => {
+  itInTurn('of more entries than an answer holds says that it is partial', async () => {
     const { backend, root } = open()
     // Long paths, because many files take long.
     const deep = Array.from({ length: 17 }, () => 'd'.repeat(200)).join('/')
@@ -610,7 +611,7 @@ describe('jobs on a host', () => {
     expect(await jobs.output('u', 2, 3)).toEqual({ text: 'ä', next: 4 })
   })
 
-  it('that ignore SIGTERM are killed with their children', async () => {
+  itInTurn('that ignore SIGTERM are killed with their children', async () => {
     const { backend, jobs } = open()
     const mark = `61.${Math.floor(Math.random() * 1e9)}`
     const left = async () => (await backend.exec(`pgrep -f '[s]leep ${mark}'`, T)).stdout

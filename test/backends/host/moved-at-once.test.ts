@@ -5,7 +5,7 @@ import { firstRows, isLong } from '../../support/long.ts'
 import { type OpenedHost, scriptHosts } from './script-hosts.ts'
 
 const T = { timeoutMs: 20_000 }
-const rounds = isLong ? 25 : 2
+const rounds = isLong ? 25 : 1
 
 const move = ({ root, temporary }: OpenedHost) => `mv ${root} ${temporary}/kept; touch ${temporary}/go`
 /** A command that begins while the workspace is away may find no directory: each says that it has begun. */
@@ -51,7 +51,7 @@ const rows = ways
   .map(({ host: [host, open], way: [how, run] }) => [host, how, open, run] as const)
 
 describe('a workspace', () => {
-  it.each(firstRows(3, rows, 1))(
+  it.each(firstRows(1, rows, 1))(
     'of %s is moved back once when it was moved %s',
     async (_host, _how, open, run) => {
       for (let round = 0; round < rounds; round++) {

@@ -15,7 +15,7 @@ const rows = ways.flatMap(([how, remove]) => scriptHosts.map(([host, open]) => [
 const isFirst = (_: unknown, at: number) => at === 0 || at === 5
 
 describe('a job', () => {
-  it.each(firstRows(2, [...rows.filter(isFirst), ...rows.filter((row, at) => !isFirst(row, at))], 1))(
+  it.each(firstRows(1, [...rows.filter(isFirst), ...rows.filter((row, at) => !isFirst(row, at))], 1))(
     'of %s runs on and can be killed when its record was %s',
     async (_host, _how, open, remove) => {
       const { backend, state, temporary } = open()

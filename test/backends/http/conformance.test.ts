@@ -14,6 +14,6 @@ describe.skipIf(!hasBubblewrap)('the http backend against the reference server (
   })
   afterAll(() => server.stop())
 
-  conforms('http', (work) => work(backend))
+  conforms('http', (work) => work(backend), 'turns')
   keepsShellStates((work) => work(backend))
 })

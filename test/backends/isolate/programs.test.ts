@@ -5,7 +5,7 @@ import type { Program, ProgramAnswer, ProgramEnd } from '#agent/core/program.ts'
 import { openPrograms } from '#backends/isolate/programs.ts'
 import { until } from '../../support/scripted-model.ts'
 import { bindings, inWorkspace } from '../support/workspace.ts'
-import { firstRows } from '#test/support/long.ts'
+import { firstRows, itInTurn } from '#test/support/long.ts'
 
 const run = openPrograms({ loader: bindings.LOADER, tenantId: 'test' })
 const echo: Program['call'] = async (name, input) => ({ ok: { name, input } })
@@ -285,7 +285,7 @@ describe('an endless command or loop', () => {
     ['a getter', 'const o = { get x() { for (;;); } }\no.x'],
     ['a static block', 'class A { static { for (;;); } }'],
   ]
-  it.each(firstRows(3, programs, 1))(
+  it.each(firstRows(1, programs, 1))(
     '%s is ended, and others are answered meanwhile',
     { timeout: 60_000 },
     async (what, source) => {
@@ -311,7 +311,7 @@ describe('an endless command or loop', () => {
     expect((await running(source)).error).toMatch(/itself repeats, which can take forever/)
   })
 
-  it.each([
+  itInTurn.each([
     '/(\\d+,)+/.exec("1,2,")[0]',
     '/"(?:[^"\\\\]|\\\\.)*"/.exec("x \\"y\\"")[0].length',
     '"a1b2".replace(/([a-z])(\\d)/g, "$2$1")',
@@ -347,7 +347,7 @@ describe('memory', () => {
     ['small objects', 'const a = []\nwhile (true) a.push({ a: [1] })'],
     ['an array that doubles', 'let a = [1]\nwhile (true) a = [...a, ...a]'],
   ]
-  it.each(firstRows(3, programs, 1))('%s is refused', { timeout: 60_000 }, async (_, source) => {
+  it.each(firstRows(1, programs, 1))('%s is refused', { timeout: 60_000 }, async (_, source) => {
     const { result } = await meanwhile(() => running(source))
     expect(result).toMatchObject({
       status: 'error',

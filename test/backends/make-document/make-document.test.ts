@@ -4,6 +4,7 @@ import { describe, expect, it } from 'vitest'
 import type { DocumentKind } from '#agent/core/media/document-writer.ts'
 import { openDocumentWriter } from '#backends/make-document/make-document.ts'
 import { openDocuments } from '#backends/pdf/pdf.ts'
+import { itInTurn } from '#test/support/long.ts'
 import { bindings } from '../support/workspace.ts'
 
 const loader = bindings.LOADER!
@@ -57,7 +58,7 @@ describe('a document', () => {
     expect(await entryOf(bytes, 'xl/worksheets/sheet1.xml')).not.toContain('<f>')
   })
 
-  it('in PDF has the text on pages', async () => {
+  itInTurn('in PDF has the text on pages', async () => {
     const long = `${report}\n${Array.from({ length: 120 }, (_, n) => `Paragraph ${n} with some words.\n`).join('\n')}`
     const read = await openDocuments({ loader, owner: 'test' }).pdf(await write('pdf', long), signal)
     const text = 'pages' in read ? read.pages.join('\n') : read.refused
@@ -143,7 +144,7 @@ describe('a document', () => {
     expect(imageSize(bytes)).toEqual({ width, height })
   })
 
-  it('as PNG draws letters of a diagram, and tells which it cannot draw', async () => {
+  itInTurn('as PNG draws letters of a diagram, and tells which it cannot draw', async () => {
     const draw = (label: string) => openDocumentWriter(loader, 'test')('png', `flowchart LR\n  A[${label}]`, signal)
     const [first, second, third] = [await draw('Привет'), await draw('Тевирп'), await draw('漢')]
     if ('refused' in first || 'refused' in second || 'refused' in third) throw new Error('refused')

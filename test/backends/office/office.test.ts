@@ -96,12 +96,13 @@ describe.each(firstRows(1, ways))('a document %s', { timeout: 90_000 }, (_, load
     expect(longestMs).toBeLessThan(maxWaitMs)
   })
 
-  it.each<[string, OfficeFormat, string, string]>([
-    ['a bomb', 'docx', 'word/document.xml', 'a'.repeat(70 * 1024 * 1024)],
-    ['millions of tags', 'docx', 'word/document.xml', '<w:p></w:p>'.repeat(1_500_000)],
-    ['open tags', 'docx', 'word/document.xml', '<w:t '.repeat(2_000_000)],
-  ])('that unpacks to %s blocks nobody', async (_what, format, name, content) => {
-    const again = () => read(loader, { [name]: content }, format)
+  const bombs: readonly (readonly [string, OfficeFormat, string, () => string])[] = [
+    ['a bomb', 'docx', 'word/document.xml', () => 'a'.repeat(70 * 1024 * 1024)],
+    ['millions of tags', 'docx', 'word/document.xml', () => '<w:p></w:p>'.repeat(1_500_000)],
+    ['open tags', 'docx', 'word/document.xml', () => '<w:t '.repeat(2_000_000)],
+  ]
+  it.each(firstRows(0, bombs, 1))('that unpacks to %s blocks nobody', async (_what, format, name, content) => {
+    const again = () => read(loader, { [name]: content() }, format)
     const { answer, longestMs } = await again()
     expect(answer).toBeDefined()
     expect(await shortestWait(longestMs, again)).toBeLessThan(maxWaitMs)

@@ -6,7 +6,7 @@ import { openDocuments } from '#backends/pdf/pdf.ts'
 import { countLoader } from '../../support/billed-requests.ts'
 import { lines, packed, pdfWith } from '../support/pdf.ts'
 import { bindings } from '../support/workspace.ts'
-import { firstRows } from '#test/support/long.ts'
+import { firstRows, itInTurn } from '#test/support/long.ts'
 
 // Loads the reader in advance, so that its time does not count for the first test.
 await import('#backends/pdf/inside/in-process.ts')
@@ -94,7 +94,7 @@ describe.each(firstRows(1, ways))('in %s', (_, options) => {
     expect(await pdf(await pdfWith([lines('next')]), signal)).toEqual(whole('next'))
   })
 
-  it('pages that were read before the step limit are kept', async () => {
+  itInTurn('pages that were read before the step limit are kept', async () => {
     const file = await pdfWith([lines('first'), ' '.repeat(40e6), lines('last')])
     expect(await pdf(file, signal)).toEqual({ pages: ['first'], total: 3, unread: [], stopped: 'work' })
   })

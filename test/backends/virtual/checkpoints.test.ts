@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { checkpointLimits } from '#backends/checkpoints.ts'
 import type { SnapshotEntry } from '#backends/virtual/snapshot.ts'
 import type { VirtualBackend } from '#backends/virtual/virtual.ts'
+import { itInTurn } from '#test/support/long.ts'
 import { bindings, inWorkspace } from '../support/workspace.ts'
 
 const bytes = (text: string) => new TextEncoder().encode(text)
@@ -218,7 +219,7 @@ describe('large contents', () => {
       expect(await stored(prefix)).toBe(1)
     }))
 
-  it('are copied when only their old path is restored', () =>
+  itInTurn('are copied when only their old path is restored', () =>
     inPrefix(async ({ backend, prefix }) => {
       await backend.files.write('old', large(1))
       backend.checkpoints.begin('run1')
@@ -227,7 +228,8 @@ describe('large contents', () => {
       expect(await stored(prefix)).toBe(2)
       await backend.files.remove('new')
       expect(await backend.files.read('old')).toEqual(large(1))
-    }))
+    }),
+  )
 
   it('are deleted with their checkpoints', () =>
     inPrefix(async ({ backend, prefix }) => {

@@ -31,7 +31,7 @@ describe('command lines that agents write', () => {
   it.each(groups)('print and exit like bash: %s', { timeout: 60_000 }, async (group) => {
     const wanted = cases.filter((one) => one.group === group)
     const alike = wanted.filter(({ name }) => differences[name] === undefined)
-    const same = firstRows(20, alike, 10)
+    const same = firstRows(8, alike, 8)
     expect(await answers(same)).toEqual(same.map(({ name }) => [name, outcomes[name]]))
   })
 

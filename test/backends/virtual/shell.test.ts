@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { itInTurn } from '#test/support/long.ts'
 import { zip } from '../support/zip.ts'
 import { bindings, inWorkspace } from '../support/workspace.ts'
 
@@ -109,7 +110,7 @@ describe('utilities', () => {
     )
   })
 
-  it.each([
+  itInTurn.each([
     [`printf '\\xff' > v; xxd -p v`, 'ff\n'],
     [`printf '\\x89PNG\\r\\n' > v; xxd -p v`, '89504e470d0a\n'],
     [`printf '\\xc3\\xa9\\xff' > v; xxd -p v`, 'c3a9ff\n'],
@@ -308,7 +309,7 @@ describe('archives and encodings', () => {
     expect(await runWith({ 'l.zip': locked }, 'unzip -q l.zip')).toMatch(/needs a password.*exit 82/s)
   })
 
-  it.each([
+  itInTurn.each([
     ['printf "\\202\\240" | iconv -f SJIS', 'あ'],
     ['printf "港" | iconv -t shift_jis | xxd -p', '8d60\n'],
     ['printf "ä" | iconv -t latin1 | xxd -p', 'e4\n'],

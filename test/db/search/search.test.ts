@@ -5,7 +5,7 @@ import { userText } from '#agent/core/message.ts'
 import { createD1History } from '#db/history.ts'
 import { database, applyMigrations, newTenant, noonMs, createPage, createRecord, toolResult } from '../fixtures.ts'
 import { countD1, newRowCount } from '../../support/billed-rows.ts'
-import { isLong } from '../../support/long.ts'
+import { isLong, itInTurn } from '../../support/long.ts'
 
 beforeAll(applyMigrations)
 
@@ -148,7 +148,7 @@ describe('a query', () => {
     expect(await found('late')).toEqual([])
   })
 
-  it('accepts any input', async () => {
+  itInTurn('accepts any input', async () => {
     const { store } = await createCorpus('some text to look at')
     const pieces = [
       '"',

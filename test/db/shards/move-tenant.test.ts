@@ -172,7 +172,7 @@ describe('a tenant that is moved', () => {
   it('goes on with the same command after it died at any query, and nothing is lost or doubled', async () => {
     let deaths = 0
     // Every query is another state in which a move can end; `npm test` tries some of them.
-    for (let query = 1, hasDied = true; hasDied; query += isLong ? 1 : 20)
+    for (let query = 1, hasDied = true; hasDied; query += isLong ? 1 : 30)
       for (const isDone of isLong ? [false, true] : [query % 2 === 0]) {
         hasDied = await moveThroughDeath(`dies-${query}-${isDone}`, { query, isDone })
         if (hasDied) deaths++

@@ -5,6 +5,7 @@ import { forgetConnection } from '#durable/tenant/channels/connection.ts'
 import { Preview } from '#durable/channels/preview.ts'
 import { replaceClock } from '#durable/platform/clock.ts'
 import { forgetSnapshot } from '#durable/tenant/tenant-snapshot.ts'
+import { itInTurn } from '#test/support/long.ts'
 import {
   calls,
   drops,
@@ -460,7 +461,7 @@ describe('a preview', () => {
     expect(chat.api.messageTexts).toEqual(['One two.'])
   })
 
-  it('continues in further messages when the answer is long', async () => {
+  itInTurn('continues in further messages when the answer is long', async () => {
     const gate = new Gate()
     const chat = await createChat([says('One ', gate, long(3))], { streaming: true })
     await receiveMessage(chat, 'hi')
@@ -526,7 +527,7 @@ describe('a call that needs approval', () => {
     await chat.api.waitForText('→ once')
   })
 
-  it('may be allowed always by an admin of the channel, for this chat alone', async () => {
+  itInTurn('may be allowed always by an admin of the channel, for this chat alone', async () => {
     const push = calls({ id: 'p1', name: 'terminal', input: { command: 'git push origin main' } })
     const chat = await createChat([push, says('Pushed.'), push, says('Left it.')], { admins: ['11'] })
     await call('PATCH', '/api/settings', { body: { approvals: { mode: 'manual', rules: [] } } })

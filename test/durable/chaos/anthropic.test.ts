@@ -1,4 +1,4 @@
 import { testFaults } from './suite.ts'
 import { anthropic } from './wires/anthropic.ts'
 
-testFaults(anthropic, 0)
+testFaults(anthropic)

@@ -1,4 +1,4 @@
 import { testFaults } from './suite.ts'
 import { bedrock } from './wires/bedrock.ts'
 
-testFaults(bedrock, 1)
+testFaults(bedrock)

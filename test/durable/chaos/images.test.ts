@@ -19,7 +19,7 @@ beforeAll(applyMigrations)
 const [width, height] = [2_600, 1_200]
 
 /** Grey noise: nothing about it can be said shorter. */
-async function png(): Promise<Uint8Array> {
+async function makePng(): Promise<Uint8Array> {
   const rows = new Uint8Array((width + 1) * height)
   let state = 1
   for (let at = 0; at < rows.length; at++) {
@@ -40,6 +40,10 @@ async function png(): Promise<Uint8Array> {
   ]
   return new Uint8Array(await new Blob(parts).arrayBuffer())
 }
+
+let made: Promise<Uint8Array> | undefined
+/** Compressing it takes longer than most tests. */
+const png = () => (made ??= makePng())
 
 function chunk(name: string, data: Uint8Array): Uint8Array {
   const bytes = new Uint8Array(12 + data.length)

@@ -1,4 +1,4 @@
 import { testFaults } from './suite.ts'
 import { openaiResponses } from './wires/openai-responses.ts'
 
-testFaults(openaiResponses, 2)
+testFaults(openaiResponses)

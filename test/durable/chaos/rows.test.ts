@@ -6,6 +6,7 @@
 
 import { beforeAll, describe, expect, it } from 'vitest'
 import { armFailpoints } from '#durable/platform/failpoint.ts'
+import { itInTurn } from '#test/support/long.ts'
 import { calls, Gate, hangs, model, type Reply, listTexts, says, until } from '../../support/scripted-model.ts'
 import { call, applyMigrations, newSession, request } from '../../worker/client.ts'
 import { listLines, subscribe, listMessages, type Run } from '../../worker/listen.ts'
@@ -112,21 +113,24 @@ describe('the model', () => {
     expect(await listLines(id)).toEqual(['user: go', 'assistant: Hello.'])
   })
 
-  it.each(['first', 'middle', 'last'] as const)('row 7: at the %s piece of its answer: one answer', async (piece) => {
-    const gate = new Gate()
-    const words = { first: ['one ', gate], middle: ['one ', 'two ', gate], last: ['one ', 'two ', 'three', gate] }
-    const { id } = await createSession([says(...words[piece]), says('one two three')])
-    const run = await begin(id)
-    const listener = await subscribe(id, 0)
-    await gate.waitUntilReached()
-    expect(await dieAndGoOn(id, run)).toMatchObject({ output: 'one two three' })
-    expect(await listLines(id)).toEqual(['user: go', 'assistant: one two three'])
-    listener.close()
-    const after = await subscribe(id, 0)
-    await after.waitFor('run.completed')
-    expect(after.types.filter((type) => type === 'turn.restarted')).toHaveLength(1)
-    after.close()
-  })
+  itInTurn.each(['first', 'middle', 'last'] as const)(
+    'row 7: at the %s piece of its answer: one answer',
+    async (piece) => {
+      const gate = new Gate()
+      const words = { first: ['one ', gate], middle: ['one ', 'two ', gate], last: ['one ', 'two ', 'three', gate] }
+      const { id } = await createSession([says(...words[piece]), says('one two three')])
+      const run = await begin(id)
+      const listener = await subscribe(id, 0)
+      await gate.waitUntilReached()
+      expect(await dieAndGoOn(id, run)).toMatchObject({ output: 'one two three' })
+      expect(await listLines(id)).toEqual(['user: go', 'assistant: one two three'])
+      listener.close()
+      const after = await subscribe(id, 0)
+      await after.waitFor('run.completed')
+      expect(after.types.filter((type) => type === 'turn.restarted')).toHaveLength(1)
+      after.close()
+    },
+  )
 
   it('row 17: results saved, the next request lost: goes on, and no tool runs again', async () => {
     const { id, scripted } = await createSession([calls(append), says('Done.')])

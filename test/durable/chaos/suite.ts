@@ -20,7 +20,11 @@ import {
 } from './chaos-session.ts'
 import { answers, type Wire } from './wire.ts'
 import { isLong } from '#test/support/long.ts'
+import { anthropic } from './wires/anthropic.ts'
+import { bedrock } from './wires/bedrock.ts'
 import { openaiChat } from './wires/openai-chat.ts'
+import { openaiResponses } from './wires/openai-responses.ts'
+import { workersAi } from './wires/workers-ai.ts'
 
 type ScenarioResult = {
   readonly run: Run
@@ -108,20 +112,19 @@ async function resultOf(promise: Promise<Settled> | undefined): Promise<Scenario
   return end.result
 }
 
-/** Returns all faults, or in `npm test` those that other dialects lack and every fourth of the others, from `first`. */
-function chooseFaults(wire: Wire, first: number | undefined): readonly Fault[] {
-  const faults = faultsOf(wire)
-  if (isLong || first === undefined) return faults
-  const known = new Set(faultsOf(openaiChat).map(({ name }) => name))
-  return faults.filter(({ name }, at) => !known.has(name) || at % 4 === first)
-}
+const wires = [anthropic, bedrock, openaiResponses, workersAi, openaiChat]
 
-/**
- * Tests each fault as a single failure and as a permanent one. With `first`, `npm test` tries only some: each fault occurs
- * in the first dialect and in one of the four others.
- */
-export function testFaults(wire: Wire, first?: number) {
-  const faults = chooseFaults(wire, first)
+/** The dialects take turns with the faults. The last one has all, also those that the one whose turn it is cannot have. */
+const known = new Map(
+  faultsOf(openaiChat).map(({ name }, at) => {
+    const wire = wires[at % wires.length]
+    return [name, wire && faultsOf(wire).some((fault) => fault.name === name) ? wire : openaiChat]
+  }),
+)
+
+/** Tests each fault as a single failure and as a permanent one: in one dialect, in `npm run chaos` in each that has it. */
+export function testFaults(wire: Wire) {
+  const faults = faultsOf(wire).filter(({ name }) => isLong || (known.get(name) ?? wire) === wire)
 
   describe(`a provider with the wire ${wire.name}`, () => {
     const blips = new Map<Fault, Promise<Settled>>()

@@ -6,4 +6,4 @@ import { workersAi } from './wires/workers-ai.ts'
 
 beforeAll(() => void (deployment.ai = binding))
 afterAll(() => void delete deployment.ai)
-testFaults(workersAi, 3)
+testFaults(workersAi)

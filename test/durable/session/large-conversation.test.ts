@@ -9,7 +9,7 @@ import { type Answer, call, applyMigrations, newSession, request } from '../../w
 import { evict, inObject, objectOf } from '../support/object.ts'
 import { ownerAuthority } from '../../support/authority.ts'
 
-const rows = 40
+const rows = 24
 /** Characters of a message. */
 const length = 900_000
 

@@ -2,6 +2,7 @@
 
 import { evictDurableObject, runDurableObjectAlarm, runInDurableObject } from 'cloudflare:test'
 import { beforeAll, describe, expect, it } from 'vitest'
+import { itInTurn } from '#test/support/long.ts'
 import {
   type ModelRequest,
   type ScriptedCall,
@@ -348,7 +349,7 @@ describe('a background process', () => {
     expect(await resultsIn(id)).toMatchObject([{ exit_code: -1, status: 'refused' }, { count: 0 }])
   })
 
-  it('that reports for ever starts a few turns, and then waits', async () => {
+  itInTurn('that reports for ever starts a few turns, and then waits', async () => {
     const { key, id: tenantId } = await newTenant()
     const scripted = model(() => says('I see.'))
     const { id } = await newSession({ model: scripted.id }, key)

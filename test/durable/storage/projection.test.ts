@@ -3,6 +3,7 @@
 import { afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
 import { createD1History } from '#db/history.ts'
 import { replaceClock } from '#durable/platform/clock.ts'
+import { itInTurn } from '#test/support/long.ts'
 import { createSkippingClock } from '../../support/clock.ts'
 import { outage } from '../../support/outage.ts'
 import { calls, Gate, model, listTexts, says, until } from '../../support/scripted-model.ts'
@@ -216,7 +217,7 @@ describe('while D1 is slow', () => {
     expect((await stored(body.id)).map(({ seq }) => seq)).toEqual(messages.map((_, n) => n + 1))
   })
 
-  it('nothing of a deleted session is written after its deletion', async () => {
+  itInTurn('nothing of a deleted session is written after its deletion', async () => {
     const clock = createSkippingClock()
     replaceClock(clock)
     const held = new Gate()
@@ -344,7 +345,7 @@ describe('rows', () => {
     expect(await written(id, () => listMessages(id))).toBe(0)
   })
 
-  it('subscribing to events writes no rows', async () => {
+  itInTurn('subscribing to events writes no rows', async () => {
     const gate = new Gate()
     const { id } = await newSession({ model: model([says('one'), says('two', gate)]).id })
     await send(id, 'first')

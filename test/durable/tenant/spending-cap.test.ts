@@ -10,7 +10,7 @@ import { isLong } from '#test/support/long.ts'
 beforeAll(applyMigrations)
 afterEach(() => void vi.restoreAllMocks())
 
-const sessionCount = isLong ? 100 : 24
+const sessionCount = isLong ? 100 : 14
 /** A call of the scripted model costs 0.01 for its 10 tokens of output; a lost one costs its prompt. */
 const prices = { input: 2, cached_read: 0, output: 1_000 }
 const maxCalls = 30

@@ -1,6 +1,7 @@
 /** Tests groups: sessions of persons, context with names, buttons of others, and who may do what (rows GW2 and GW10). */
 
 import { beforeAll, describe, expect, it } from 'vitest'
+import { itInTurn } from '#test/support/long.ts'
 import {
   anna,
   bert,
@@ -211,7 +212,7 @@ describe('an approval in a group', () => {
     expect(await press('p3', anna)).toContain('Expired')
   })
 
-  it('is decided by what an admin types into the group, oldest first, and by nobody else', async () => {
+  itInTurn('is decided by what an admin types into the group, oldest first, and by nobody else', async () => {
     const { key } = await newTenant()
     const settings = { require_mention: false, admins: ['13'] }
     const call1 = { name: 'terminal', input: { command: 'echo one' } }

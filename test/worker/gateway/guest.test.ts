@@ -4,6 +4,7 @@
  */
 
 import { beforeAll, describe, expect, it } from 'vitest'
+import { itInTurn } from '#test/support/long.ts'
 import {
   bert,
   type ChatFixture,
@@ -247,7 +248,7 @@ describe('a guest of a channel', () => {
     expect(answer.replaceAll(/"[^"]*"/g, '')).not.toContain(hidden)
   })
 
-  it.each(inGroup)('decides nothing in a group by %s', async (text) => {
+  itInTurn.each(inGroup)('decides nothing in a group by %s', async (text) => {
     const { api } = world.chat
     const sentThere = () => api.callsOf('sendMessage').filter(({ body }) => body.chat_id === group.chat.id)
     if (!sentThere().length) {

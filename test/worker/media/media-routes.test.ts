@@ -4,6 +4,7 @@ import { SELF } from 'cloudflare:test'
 import OpenAI, { toFile } from 'openai'
 import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { encodeBase64Bytes } from '#agent/core/base64.ts'
+import { itInTurn } from '#test/support/long.ts'
 import { mp3Bytes, opusBytes, pngBytes, wavBytes } from '../../backends/media/fixtures.ts'
 import { deployment } from '../../support/deployment.ts'
 import { sentTo, vendors } from '../../support/media-vendors.ts'
@@ -410,7 +411,7 @@ describe('failures', () => {
     expect(vendors.calls).toHaveLength(0)
   })
 
-  it.each([
+  itInTurn.each([
     [{ image: { provider: 'workers-ai' } }, {}, 501, 'ind AI'],
     [{ image: { provider: 'fal' } }, {}, 501, 'FAL_API_KEY'],
     [{}, { stream: 'true' }, 400, 'not streamed'],

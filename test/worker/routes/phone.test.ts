@@ -3,6 +3,7 @@
 import { runDurableObjectAlarm, runInDurableObject, SELF } from 'cloudflare:test'
 import { beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { replaceClock } from '#durable/platform/clock.ts'
+import { itInTurn } from '#test/support/long.ts'
 import { createSkippingClock } from '../../support/clock.ts'
 import { encodeBase64Bytes } from '#agent/core/base64.ts'
 import { computeHmac } from '#channels/hmac.ts'
@@ -162,7 +163,7 @@ describe('a call', () => {
     expect(JSON.stringify(await messages())).toContain('One two three.')
   })
 
-  it('asks before a call of a tool, and a key decides', async () => {
+  itInTurn('asks before a call of a tool, and a key decides', async () => {
     const run = calls({ name: 'terminal', input: { command: 'echo x' } })
     const { dial, key } = await createPhone([run, says('It ran.')])
     const rules = [{ do: 'ask', tool: 'terminal', match: '*' }]

@@ -5,6 +5,7 @@ import nacl from 'tweetnacl'
 import { encodeBase64Bytes } from '#agent/core/base64.ts'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { computeHmac, concatBytes } from '#channels/hmac.ts'
+import { itInTurn } from '#test/support/long.ts'
 import { createDiscordApi } from '../../support/discord-api.ts'
 import { createFeishuApi, encryptFeishu, feishuChat, signFeishu } from '../../support/feishu-api.ts'
 import { createGithubApi, signGithub } from '../../support/github-api.ts'
@@ -184,7 +185,7 @@ describe('from the webhook to the answer', () => {
     expect(JSON.stringify(scripted.requests[0]?.messages)).toContain('lunch?')
   })
 
-  it('Discord: a command, whose answer replaces the deferred one', async () => {
+  itInTurn('Discord: a command, whose answer replaces the deferred one', async () => {
     const { api, post, sign, newCommand, webhookUrl } = await createDiscordChannel([says('Hello **Bob**.')])
     const { token, body } = newCommand('hi')
     const answer = await post(body, sign(body))

@@ -1,6 +1,7 @@
 /** Tests facets of sessions: counts, tools, tags and a line, in lists and in one session, through undo, copies and restarts. */
 
 import { beforeAll, describe, expect, it } from 'vitest'
+import { itInTurn } from '#test/support/long.ts'
 import { calls, model, says, until } from '../../support/scripted-model.ts'
 import { evict, wipe } from '../../durable/support/object.ts'
 import { applyMigrations, bindings, call, type ErrorBody, newSession, newTenant, request } from '../client.ts'
@@ -70,7 +71,7 @@ describe('facets of a session', () => {
     expect(await facetsOf(id)).toEqual(fresh)
   })
 
-  it('are those of a fork, of a part of it, and of an import', async () => {
+  itInTurn('are those of a fork, of a part of it, and of an import', async () => {
     const { id } = await newSession({ model: worker().id, tags: ['work'] })
     const { body: run } = await chat(id, 'first')
     await chat(id, 'second')

@@ -4,6 +4,7 @@
 
 import { afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { newSessionId } from '#durable/platform/ids.ts'
+import { itInTurn } from '#test/support/long.ts'
 import { outage } from '#test/support/outage.ts'
 import { type ScriptedCall, calls, model, type Reply, listTexts, says, until } from '#test/support/scripted-model.ts'
 import { bindings, call, applyMigrations, newKey, newSession, newTenant, type ErrorBody } from '#test/worker/client.ts'
@@ -178,7 +179,7 @@ describe('a call that is asked about', () => {
     expect(await resultsOf(id)).toMatchObject([{ status: 'denied' }])
   })
 
-  it('is not asked again for the session, or ever, when that was allowed', async () => {
+  itInTurn('is not asked again for the session, or ever, when that was allowed', async () => {
     const tenant = await newTenant()
     const ask = <T>(method: string, path: string, body?: unknown) => call<T>(method, path, { key: tenant.key, body })
     const scripted = model([

@@ -6,7 +6,7 @@ import { replaceClock } from '#durable/platform/clock.ts'
 import { armFailpoints } from '#durable/platform/failpoint.ts'
 import { fails, Gate, hangs, model, type ModelRequest, says, until } from '#test/support/scripted-model.ts'
 import { createSkippingClock } from '#test/support/clock.ts'
-import { isLong } from '#test/support/long.ts'
+import { isLong, itInTurn } from '#test/support/long.ts'
 import { applyMigrations, bindings, call, type ErrorBody, newKey, newTenant, request } from '#test/worker/client.ts'
 
 beforeAll(applyMigrations)
@@ -137,7 +137,7 @@ it('retries only what has failed, in new sessions', async () => {
   expect([again.status, again.body.error.message]).toEqual([409, 'No prompt has failed or was left out.'])
 })
 
-it('cancels what runs and what waits, and retries it later', async () => {
+itInTurn('cancels what runs and what waits, and retries it later', async () => {
   const t = await batchTenant()
   const gate = new Gate()
   const scripted = model(() => hangs(gate))

@@ -5,6 +5,7 @@ import { runInDurableObject } from 'cloudflare:test'
 import type { Limits } from '#agent/core/settings.ts'
 import { UnattendedTurns } from '#durable/tenant/billing/unattended-turns.ts'
 import { ownerAuthority } from '#test/support/authority.ts'
+import { itInTurn } from '#test/support/long.ts'
 import { applyMigrations, bindings, call, newTenant } from '#test/worker/client.ts'
 
 beforeAll(applyMigrations)
@@ -40,7 +41,7 @@ describe('a process that reports for ever', () => {
     expect(accepted.filter((at) => at > day).length).toBeLessThanOrEqual(10 * 24)
   })
 
-  it.each([
+  itInTurn.each([
     ['dollars', { tokens: 1, usd: 0.5 }, {}, 20],
     ['tokens', { tokens: 1_000_000, usd: 0 }, {}, 20],
     ['dollars of a setting', { tokens: 1, usd: 0.5 }, { unattended_usd_per_day: 2 }, 4],

@@ -1,10 +1,15 @@
 /** Reads the arguments and inputs of commands, and creates their results. */
 
-import { type Command, defineCommand, type ExecResult, type ResolvedCommandContext } from 'just-bash/browser'
+import type { Command, defineCommand, ExecResult, ResolvedCommandContext } from 'just-bash/browser'
 
 export type CommandContext = ResolvedCommandContext
 export type { Command, ExecResult }
-export { defineCommand as command }
+
+/**
+ * Does what `defineCommand` of just-bash does. git is loaded on use and needs this: with a value of just-bash here, the bundle
+ * would evaluate all of just-bash inside a function, which each new isolate would read twice.
+ */
+export const command: typeof defineCommand = (name, execute, { trusted = true } = {}) => ({ name, trusted, execute })
 
 export const textResult = (stdout: string, exitCode = 0, stderr = ''): ExecResult => ({
   stdout,
