@@ -80,11 +80,16 @@ export function openMarkLog(metadata: LogMetadata, { id: runId, authority, read:
     now,
     hasForeignFiles: files.hasForeign,
     hasDictatedFiles: files.hasDictated,
+    isPrivateFile: (path) => files.of(path).isPrivate === true,
     add,
     authority: () => withMarks(authority, now()),
-    load: () => (holdsBoth(now()) && !readEgressPart() ? loadEgressPart() : undefined),
+    load: () => (now().isForeign && !readEgressPart() ? loadEgressPart() : undefined),
     carriesNothing: (send) =>
-      readEgressPart()?.carriesNothing(send, { texts: () => collect(readEgressPart()), take }) === true,
+      readEgressPart()?.carriesNothing(send, {
+        isPrivate: now().isPrivate === true,
+        texts: () => collect(readEgressPart()),
+        take,
+      }) === true,
     openLinks: () =>
       holdsBoth(now())
         ? loadEgressPart().then((part) => {
