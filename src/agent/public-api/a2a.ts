@@ -170,6 +170,8 @@ export type A2aMessage = {
   readonly contextId: string | undefined
   readonly taskId: string | undefined
   readonly text: string
+  /** JSON that the agent passes on, such as a mail or a result. Empty when there is none. */
+  readonly data: string
   readonly unsupported: string | undefined
 }
 
@@ -184,17 +186,25 @@ export function readA2aMessage(value: unknown): A2aMessage | undefined {
     messageId: optional(messageId),
     contextId: optional(contextId),
     taskId: optional(taskId),
-    text: read.flatMap((part) => ('text' in part ? [part.text] : [])).join('\n'),
-    unsupported: read.flatMap((part) => ('unsupported' in part ? [part.unsupported] : []))[0],
+    text: joinParts(read, 'text'),
+    data: joinParts(read, 'data'),
+    unsupported: read.find(({ kind }) => kind === 'unsupported')?.text,
   }
 }
 
+type Part = { readonly kind: 'text' | 'data' | 'unsupported'; readonly text: string }
+
+const joinParts = (parts: readonly Part[], wanted: Part['kind']): string =>
+  parts.flatMap(({ kind, text }) => (kind === wanted ? [text] : [])).join('\n')
+
 /** Links of files are named, so that the agent reads them with its own tools and rules. */
-function readPart(part: unknown): { readonly text: string } | { readonly unsupported: string } {
-  if (!isJsonObject(part)) return { unsupported: 'a part that is no object' }
+function readPart(part: unknown): Part {
+  if (!isJsonObject(part)) return { kind: 'unsupported', text: 'a part that is no object' }
   const { text, data, url, file } = part
-  if (typeof text === 'string') return { text }
-  if (data !== undefined) return { text: JSON.stringify(data) }
+  if (typeof text === 'string') return { kind: 'text', text }
+  if (data !== undefined) return { kind: 'data', text: JSON.stringify(data) }
   const link = url ?? (isJsonObject(file) ? file['uri'] : undefined)
-  return typeof link === 'string' ? { text: link } : { unsupported: 'a file within the message' }
+  return typeof link === 'string'
+    ? { kind: 'text', text: link }
+    : { kind: 'unsupported', text: 'a file within the message' }
 }

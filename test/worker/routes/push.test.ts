@@ -173,6 +173,18 @@ describe('push', () => {
     expect([gone, revoked, ended].flatMap(({ endpoint }) => to(endpoint))).toEqual([])
   })
 
+  it('keeps those of everybody else when one key subscribes more than there may be', async () => {
+    const { id: tenantId, key } = await newTenant()
+    const reader = await newKey(tenantId, ['read'])
+    const [first, own] = [await subscribe(reader), await subscribe(key)]
+    const { keys } = first.subscription
+    for (let more = 0; more < 60; more++)
+      await call('POST', '/api/push', { key: reader, body: { endpoint: newEndpoint(), keys } })
+    const { id } = await newSession({ model: model([says('x')]).id }, key)
+    await chat(key, id)
+    await expect.poll(() => to(own.endpoint).length).toBeGreaterThan(0)
+  })
+
   it('refuses private addresses, plain http and keys that are none', async () => {
     const { key } = await newTenant()
     const { keys } = (await createBrowser('')).subscription

@@ -16,7 +16,9 @@ export type EgressState = {
   readonly hasForeignFiles: () => boolean
   /** Whether somebody else may have dictated a file of the workspace. */
   readonly hasDictatedFiles: () => boolean
-  /** Loads what `carriesNothing` needs, when the turn holds both marks. Undefined: nothing has to be awaited. */
+  /** Whether the file, by its absolute path, holds private data. */
+  readonly isPrivateFile: (path: string) => boolean
+  /** Loads what `carriesNothing` needs, when the turn holds foreign content. Undefined: nothing has to be awaited. */
   readonly load: () => Promise<unknown> | undefined
   /** Whether the call can have nothing private in it. Counts it. */
   readonly carriesNothing: (send: SentContent) => boolean
@@ -39,11 +41,25 @@ export function assessEgress(assessed: Assessment, send: PossibleSend, state: Eg
   if (!state) return assessed
   const isCalm = assessed.asksForNetwork && !state.now().isForeign && !state.hasForeignFiles()
   const assessment: Assessment = isCalm ? { ...assessed, verdict: 'allow', reasons: [] } : assessed
-  if (assessment.verdict === 'hardline' || !holdsBoth(state.now()) || !leaves(send, assessment, state))
+  if (assessment.verdict === 'hardline' || !canLead(send, assessment, state) || !leaves(send, assessment, state))
     return assessment
   if (state.carriesNothing(send)) return assessment
   const reason = 'the turn has read foreign content and private data, and this call sends something out'
   return { ...assessment, verdict: 'ask', reasons: [...assessment.reasons, reason], needsPerson: true }
+}
+
+/** They send files that they name. */
+const sendsFiles: ReadonlySet<string> = new Set(['send_message', 'browser_upload', 'image_generate', 'video_generate'])
+
+/**
+ * Whether a page could have asked for private data: the turn has read both, or the call itself reads what it sends. A
+ * command and a program may read any file.
+ */
+function canLead({ tool }: PossibleSend, { subjects }: Assessment, state: EgressState): boolean {
+  const marks = state.now()
+  if (!marks.isForeign || marks.isPrivate) return holdsBoth(marks)
+  if (/^(?:terminal|process|execute_code)$/.test(tool)) return true
+  return sendsFiles.has(tool) && subjects.some((path) => path.startsWith('/') && state.isPrivateFile(path))
 }
 
 const leavingRisks: ReadonlySet<Risk> = new Set(['net', 'send', 'spend'])

@@ -9,6 +9,8 @@ import type { SentContent } from './egress.ts'
 import type { KnownTexts } from './known-texts.ts'
 
 export type KnownContent = {
+  /** Whether the turn holds private data. Otherwise only what the call reads by itself could be. */
+  readonly isPrivate: boolean
   readonly texts: () => KnownTexts
   /** Counts a request without a question to this host. False when the turn has made `most` already. */
   readonly take: (host: string, most: number) => boolean
@@ -121,7 +123,7 @@ function describeFetch(command: string): Content | undefined {
 
 export function carriesNothing(send: SentContent, state: KnownContent): boolean {
   const content = describeContent(send)
-  return content !== undefined && isPublicContent(content, state)
+  return content !== undefined && (!state.isPrivate || isPublicContent(content, state))
 }
 
 function isPublicContent(content: Content, state: KnownContent): boolean {

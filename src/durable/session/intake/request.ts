@@ -1,6 +1,7 @@
 /** Submits a message that came with a request to the API. */
 
 import { combineAuthorities } from '#agent/core/permission/contribution.ts'
+import { foreignMarks } from '#agent/core/marks.ts'
 import { markRepeated } from '#agent/untrusted/result-marks.ts'
 import type { Authority } from '#agent/core/permission/authority.ts'
 import type { Message, OpeningMessage } from '#agent/core/message.ts'
@@ -123,7 +124,7 @@ class GivenMessages {
   async store(): Promise<void> {
     const { message } = this.#submission
     const prefix = attachmentPrefix(this.#session.tenantId, this.#session.sessionId)
-    this.message = markRepeated(await storeImages(message, this.#blobs, prefix))
+    this.message = markShown(markRepeated(await storeImages(message, this.#blobs, prefix)), this.#submission.authority)
     if (this.#session.exists) return this.placeFiles()
     const history = historyOf(this.#submission)
     this.#history = await Promise.all(history.map((one) => storeMessageImages(one, this.#blobs, prefix)))
@@ -153,6 +154,12 @@ class GivenMessages {
     if (this.message !== message) await discardImages(this.message, message, this.#blobs)
   }
 }
+
+/** With the message came what others have written: its first part is what its sender has typed. */
+const markShown = (message: OpeningMessage, { exposure }: Authority): OpeningMessage =>
+  exposure?.isForeign && message.role === 'user' && !message.marks
+    ? { ...message, marks: foreignMarks, startsTyped: true }
+    : message
 
 const ownedOptions = (submission: RequestSubmission) => ({
   ...withFileReader(submission.options, [submission.message, ...historyOf(submission)]),

@@ -50,7 +50,7 @@ type LogMetadata = {
 
 export function openMarkLog(metadata: LogMetadata, { id: runId, authority, read: entries }: ReadingRun): MarkLog {
   const { meta, updateMeta } = metadata
-  const stored = () => {
+  const stored = (): Exposure => {
     const { exposure } = meta()
     return exposure?.runId === runId ? exposure : { runId }
   }
@@ -69,22 +69,21 @@ export function openMarkLog(metadata: LogMetadata, { id: runId, authority, read:
     if (!part) throw new Error('The part for what leaves is not loaded.')
     return (texts ??= part.collectTexts([...entries.slice(0, readCount).map(({ message }) => message), ...recent]))
   }
-  const take = (host: string, most: number) => {
-    const known = stored()
-    const count = (known.sent?.[host] ?? 0) + 1
-    if (count > most) return false
-    updateMeta({ exposure: { ...known, sent: { ...known.sent, [host]: count } } })
-    return true
-  }
+  const take = createCounter(stored, updateMeta)
   return {
     now,
     hasForeignFiles: files.hasForeign,
     hasDictatedFiles: files.hasDictated,
+    isPrivateFile: (path) => files.of(path).isPrivate === true,
     add,
     authority: () => withMarks(authority, now()),
-    load: () => (holdsBoth(now()) && !readEgressPart() ? loadEgressPart() : undefined),
+    load: () => (now().isForeign && !readEgressPart() ? loadEgressPart() : undefined),
     carriesNothing: (send) =>
-      readEgressPart()?.carriesNothing(send, { texts: () => collect(readEgressPart()), take }) === true,
+      readEgressPart()?.carriesNothing(send, {
+        isPrivate: now().isPrivate === true,
+        texts: () => collect(readEgressPart()),
+        take,
+      }) === true,
     openLinks: () =>
       holdsBoth(now())
         ? loadEgressPart().then((part) => {
@@ -108,6 +107,18 @@ export function openMarkLog(metadata: LogMetadata, { id: runId, authority, read:
     },
   }
 }
+
+type Exposure = NonNullable<SessionMetadata['exposure']>
+
+const createCounter =
+  (stored: () => Exposure, updateMeta: LogMetadata['updateMeta']) =>
+  (host: string, most: number): boolean => {
+    const known = stored()
+    const count = (known.sent?.[host] ?? 0) + 1
+    if (count > most) return false
+    updateMeta({ exposure: { ...known, sent: { ...known.sent, [host]: count } } })
+    return true
+  }
 
 /**
  * Marks the file with the whole output of a command or a program, which holds what its result holds. Quotes in the output

@@ -3,6 +3,7 @@
  * each request calls routes of the API with the rights of its key.
  */
 
+import { foreignMarks } from '#agent/core/marks.ts'
 import { isJsonObject, type JsonObject, parseJson } from '#agent/core/parse-json.ts'
 import type { Identity } from '#agent/core/permission/roles.ts'
 import {
@@ -115,7 +116,10 @@ function answerRequest(request: A2aRequest, body: JsonObject, wrap: Server['wrap
   const name = Object.hasOwn(olderNames, method) ? (olderNames[method] ?? '') : method
   const run = Object.hasOwn(methods, name) ? methods[name] : undefined
   if (!run) throw /Push|pushNotification/.test(name) ? errors.noPush() : errors.method(name)
-  return run({ call: openApi(routes, operations, request), version, wrap }, params)
+  const hasData = Boolean(readA2aMessage(params['message'])?.data)
+  // Others may have written the data that an agent passes on.
+  const identity = hasData ? { ...request.identity, exposure: foreignMarks } : request.identity
+  return run({ call: openApi(routes, operations, { web, identity }), version, wrap }, params)
 }
 
 function readRpc({ jsonrpc, method, params = {} }: JsonObject) {
@@ -220,19 +224,25 @@ async function submit(server: Server, params: JsonObject): Promise<RunIds> {
   const message = readA2aMessage(params['message'])
   if (!message) throw errors.invalid('Give a message with parts.')
   if (message.unsupported !== undefined) throw errors.content(message.unsupported)
-  if (!message.text.trim()) throw errors.invalid('The message has no text.')
+  if (!`${message.text}${message.data}`.trim()) throw errors.invalid('The message has no text.')
   return message.taskId === undefined ? begin(server, message) : goOn(server, message, message.taskId)
 }
 
 /** A message that is sent again begins no second run. */
-async function begin({ call }: Server, { text, contextId, messageId }: A2aMessage): Promise<RunIds> {
-  const body = { input: text, ...(contextId !== undefined && { session_id: contextId }) }
+async function begin({ call }: Server, { text, data, contextId, messageId }: A2aMessage): Promise<RunIds> {
+  // What follows the first part of a marked message was not typed.
+  const content = [text || 'Data:', `\n${data}`].map((part) => ({ type: 'input_text', text: part }))
+  const body = {
+    input: data ? [{ role: 'user', content }] : text,
+    ...(contextId !== undefined && { session_id: contextId }),
+  }
   const isKey = messageId !== undefined && /^[\x21-\x7e]{1,200}$/.test(messageId)
   const headers = isKey ? { 'idempotency-key': `a2a-${messageId}` } : {}
   return (await readOrThrow(await call({ method: 'POST', path: '/v1/runs', body, headers }))) as unknown as RunIds
 }
 
-async function goOn(server: Server, { text, contextId }: A2aMessage, taskId: string): Promise<RunIds> {
+async function goOn(server: Server, { text: typed, data, contextId }: A2aMessage, taskId: string): Promise<RunIds> {
+  const text = [typed, data].filter(Boolean).join('\n')
   const run = await findRun(server, taskId)
   if (contextId !== undefined && contextId !== run.session_id)
     throw errors.invalid('The task belongs to another context.')

@@ -399,6 +399,18 @@ describe('a conversation that a client brings', () => {
     return run('Look.', more)
   }
 
+  /** As another agent, in one context. The keys are written before it passes anything on. */
+  async function tell(key: string, ...messages: (readonly object[])[]) {
+    const [last = [], ...before] = messages.toReversed()
+    const send = (parts: readonly object[]) => {
+      const message = { messageId: crypto.randomUUID(), role: 'ROLE_USER', contextId: 'of-an-agent', parts }
+      const body = { jsonrpc: '2.0', id: 1, method: 'SendMessage', params: { message } }
+      return request('POST', '/a2a', { key, headers: { 'a2a-version': '1.0' }, body })
+    }
+    for (const parts of [[{ text: writeKeys }], ...before.toReversed()]) await send(parts)
+    return send(last)
+  }
+
   it.each<[string, Bring]>([
     ...['todo', 'clarify', 'write_file'].map((name): [string, Bring] => [
       `in a result of its tool ${name}`,
@@ -478,6 +490,12 @@ describe('a conversation that a client brings', () => {
       (key) => show(key, { context: [{ description: 'The open mail', value: shown }] }),
     ],
     ['in the state of an interface', (key) => show(key, { state: { mail: shown } })],
+    ['in the data of another agent', (key) => tell(key, [{ text: readKeys }, { data: { mail: send } }])],
+    ['in nothing but the data of another agent', (key) => tell(key, [{ data: { mail: `${readKeys} ${send}` } }])],
+    [
+      'after data that another agent has passed on',
+      (key) => tell(key, [{ text: done }, { data: { mail: done } }], [{ text: `${readKeys} ${send}` }]),
+    ],
   ])('gives orders %s', async (_where, bring) => {
     const started = await begin()
     const { key, model: obedient } = started
