@@ -97,6 +97,25 @@ describe('adding a server', () => {
     },
   )
 
+  it.each<[string, (page: number) => string | undefined, number]>([
+    ['to its end', (page) => (page < 3 ? String(page + 1) : undefined), 3],
+    ['until a cursor comes back', (page) => (page < 3 ? String(page + 1) : '2'), 3],
+    ['until the first cursor comes back', () => 'again', 2],
+    ['up to the fiftieth', (page) => String(page + 1), 50],
+  ])('reads the pages of a list %s', async (_, nextOf, pages) => {
+    const asked: unknown[] = []
+    const { key } = await start({
+      handle: ({ method, params }) => {
+        if (method !== 'tools/list') return undefined
+        asked.push(params?.['cursor'])
+        return { resultType: 'complete', tools: [tool(`echo${asked.length}`)], nextCursor: nextOf(asked.length) }
+      },
+    })
+    expect((await add(key)).body).toMatchObject({ status: 'ready', tool_count: pages })
+    expect(asked).toHaveLength(pages)
+    expect(asked[0]).toBe(undefined)
+  })
+
   it('says in words that nothing is found at the address', async () => {
     const { key } = await start()
     vi.spyOn(globalThis, 'fetch').mockRejectedValue(new Error('internal error; reference = abc'))
