@@ -73,13 +73,12 @@ export async function loadMcpTools(env: Env, { id, mcpVersion, secrets }: Tenant
   const expired = known.catalogue.servers.filter((server) => !isProgram(server) && isExpired(server))
   const access = { env, tenantId: id, secrets }
   const isFirst = expired.some(({ state }) => state.fetchedAt === undefined && state.expiresAt === undefined)
-  const work = Promise.all(expired.map((server) => refreshOnce(server, access)))
-  if (!isFirst) {
-    work.catch((error: unknown) => log.warn('mcp.unrefreshed', 'MCP servers could not be listed anew.', { error }))
-    return known
-  }
-  await work
-  return loadTools(env, id)
+  if (!expired.length) return known
+  // Loaded at once: sessions would list them again for as long as their snapshot knows the old version.
+  const work = Promise.all(expired.map((server) => refreshOnce(server, access))).then(() => loadTools(env, id))
+  if (isFirst) return work
+  work.catch((error: unknown) => log.warn('mcp.unrefreshed', 'MCP servers could not be listed anew.', { error }))
+  return known
 }
 
 const isProgram = ({ config }: CatalogueServer): boolean => config.transport === 'stdio'
