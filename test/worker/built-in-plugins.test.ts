@@ -196,6 +196,7 @@ describe('a task of another agent', () => {
     await call('POST', `/api/sessions/${id}/stop`, { key })
     await ended()
     await until(() => asked.includes('CancelTask'))
+    expect(asked.filter((method) => method !== 'GetTask')).toEqual(['SendMessage', 'CancelTask'])
     vi.restoreAllMocks()
   })
 })

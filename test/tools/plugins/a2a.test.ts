@@ -47,7 +47,7 @@ function open(card: object, answer: (rpc: Rpc) => object = () => ({}), agent: ob
     name: string,
     input: object,
     given: Partial<CallContext> = {},
-    onWait = (_: TaskRequest) => {},
+    onWait: (later: TaskRequest) => void = () => undefined,
   ) => {
     const reportProgress = (text: string) => void progress.push(text)
     const context = { reportProgress, kept: new Map<string, unknown>(), ...given }

@@ -12,7 +12,7 @@ import { AppError, renderError } from '../../errors.ts'
 import type { ApiRoute, RequestContext } from '../../route.ts'
 import { addressSession, splitRequestId } from '../../sessions.ts'
 import { type CallApi, openApi } from './api-calls.ts'
-import { type AskedRun as StartedRun, askClient, takeClientAnswer } from './ask-client.ts'
+import { type AskedRun as StartedRun, askClient, type AskingServer, takeClientAnswer } from './ask-client.ts'
 import { answerRequest, invalidParams, readMessage, requireText, RpcError, type RpcMethods } from './protocol.ts'
 import {
   type approvalInput,
@@ -153,17 +153,20 @@ const maxPollMs = 1_000
 
 /** The run is stored before this waits, so a client that goes away loses nothing. */
 async function chat(server: Server, input: z.infer<typeof chatInput>, params: JsonObject): Promise<JsonObject> {
-  const { message, session_id: session, wait = maxWaitSeconds } = input
+  const { message, session_id: session, wait } = input
   const asking = { env: server.web.env, authority: server.authority, call: server.call, params }
   const answered = await takeClientAnswer(asking)
+  if (answered) return followRun(server, answered.run, wait, answered.isDecided ? asking : undefined)
   const body = { input: message, ...(session !== undefined && { session_id: session }) }
-  const started = answered ? undefined : await server.call({ method: 'POST', path: '/v1/runs', body })
-  if (started?.ok === false) return renderAnswer(started)
-  const ids = answered?.run ?? ((await started?.json()) as StartedRun)
+  const started = await server.call({ method: 'POST', path: '/v1/runs', body })
+  return started.ok ? followRun(server, (await started.json()) as StartedRun, wait, asking) : renderAnswer(started)
+}
+
+/** `asking`: the client may be asked about what the run waits for. */
+async function followRun(server: Server, ids: StartedRun, wait = maxWaitSeconds, asking?: AskingServer) {
   const run = await waitForRun(server, ids, wait)
   const { status = 'running', output = null, error = null } = run ?? {}
-  const isPutAway = answered?.isDecided === false
-  const question = status === 'waiting' && !isPutAway ? await askClient(asking, ids) : undefined
+  const question = asking && status === 'waiting' ? await askClient(asking, ids) : undefined
   const { session_id, run_id } = ids
   return question ?? renderSuccess({ session_id, run_id, status, output, ...(error !== null && { error }) })
 }
