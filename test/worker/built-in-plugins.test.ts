@@ -1,8 +1,10 @@
 /** Tests built-in plugins in sessions: they are off until a setting names them, and messages reach chats once. */
 
 import { beforeAll, describe, expect, it, vi } from 'vitest'
+import { runDurableObjectAlarm, runInDurableObject } from 'cloudflare:test'
 import { settingsSchema } from '#agent/core/settings.ts'
 import { builtInPlugins } from '#tools/plugins/plugins.ts'
+import { objectOf, turnOf } from '../durable/support/object.ts'
 import { createChat, receiveMessage } from '../support/chat.ts'
 import { calls, listTexts, model, type ModelRequest, says, until } from '../support/scripted-model.ts'
 import { applyMigrations, call, type ErrorBody, newKey, newSession, newTenant, request } from './client.ts'
@@ -139,6 +141,63 @@ describe('a2a', () => {
     vi.restoreAllMocks()
     const weak = await newKey(own.id, ['chat', 'read', 'write'])
     expect((await enable(weak, ['a2a'], { plugins: { enabled: ['a2a'], a2a_agents: [] } })).status).toBe(403)
+  })
+})
+
+/** A session that calls an agent whose task works until `finish`. */
+async function callSlowAgent() {
+  const { key, id: tenant } = await newTenant()
+  const asked: string[] = []
+  let state = 'WORKING'
+  const goOn = fetch
+  vi.spyOn(globalThis, 'fetch').mockImplementation(async (input, init) => {
+    const sent = new Request(input as RequestInfo, init as RequestInit)
+    if (new URL(sent.url).host !== 'slow.example.com') return goOn(input as RequestInfo, init as RequestInit)
+    const address = { protocolBinding: 'JSONRPC', protocolVersion: '1.0', url: 'https://slow.example.com/rpc' }
+    if (sent.method === 'GET') return Response.json({ name: 'Slow', supportedInterfaces: [address] })
+    asked.push((await sent.json<{ method: string }>()).method)
+    const task = { id: 't1', status: { state: `TASK_STATE_${state}` }, artifacts: [{ parts: [{ text: 'whole' }] }] }
+    return Response.json({ jsonrpc: '2.0', id: 1, result: task })
+  })
+  await enable(key, ['a2a'], {
+    plugins: { enabled: ['a2a'], a2a_agents: [{ name: 'slow', url: 'https://slow.example.com' }] },
+  })
+  const requests: ModelRequest[] = []
+  const input = { agent: 'slow', message: 'Work.' }
+  const scripted = model(
+    (one, nth) => (requests.push(one), nth === 0 ? calls({ name: 'a2a_call', input }) : says('done')),
+  )
+  const { id } = await newSession({ model: scripted.id }, key)
+  await call('POST', '/v1/runs', { key, body: { input: 'go', session_id: id } })
+  const calledAway = async () => {
+    const { stage } = await turnOf(id, tenant)
+    return stage.at === 'tools' && stage.calls.some((one) => one.state === 'away')
+  }
+  await until(async () => asked.includes('GetTask') && (await calledAway()))
+  const ended = () => until(async () => (await call('GET', `/api/sessions/${id}`, { key })).body['status'] === 'idle')
+  const read = () => requests.slice(1).flatMap(listTexts).join('\n')
+  return { id, key, asked, ended, read, object: () => objectOf(id, tenant), finish: () => void (state = 'COMPLETED') }
+}
+
+describe('a task of another agent', () => {
+  it('is asked for again after the object was killed, and gets its message once', async () => {
+    const { asked, ended, read, object, finish } = await callSlowAgent()
+    await runInDurableObject(object(), (_, state) => state.abort('killed by a test')).catch(() => undefined)
+    finish()
+    await runDurableObjectAlarm(object())
+    await ended()
+    expect(read()).toContain('"reply":"whole"')
+    expect(asked.filter((method) => method === 'SendMessage')).toHaveLength(1)
+    vi.restoreAllMocks()
+  })
+
+  it('is cancelled when the person stops the turn', async () => {
+    const { id, key, asked, ended } = await callSlowAgent()
+    await call('POST', `/api/sessions/${id}/stop`, { key })
+    await ended()
+    await until(() => asked.includes('CancelTask'))
+    expect(asked.filter((method) => method !== 'GetTask')).toEqual(['SendMessage', 'CancelTask'])
+    vi.restoreAllMocks()
   })
 })
 

@@ -20,6 +20,7 @@ import {
   refresh,
   registerApp,
   sendForm,
+  verifier,
 } from './connect-app.ts'
 
 beforeAll(applyMigrations)
@@ -360,6 +361,35 @@ describe('the consent page', () => {
     const answered = await answerConsent(key, fields, { holder: shown.holder })
     expect([answered.status, answered.location]).toEqual([400, null])
   })
+})
+
+it('reaches the consent page, its tokens and /mcp by each name of this computer', async () => {
+  const { key } = await newTenant()
+  const [local, other] = ['http://localhost:8787', 'http://127.0.0.1:8787']
+  const headers = { authorization: `Bearer ${key}` }
+  const post = (url: string, fields: object) =>
+    SELF.fetch(url, { method: 'POST', redirect: 'manual', headers, body: new URLSearchParams({ ...fields }) })
+  const { body: client } = await registerApp()
+  const fields = await authorization(client.client_id, { resource: `${local}/mcp` })
+  const shown = await SELF.fetch(`${other}/oauth/authorize?${new URLSearchParams(fields)}`, { headers })
+  const holder = holderOf(await shown.text())
+  const allowed = await post(`${other}/oauth/authorize`, { ...fields, action: 'allow', holder, grant: 'read' })
+  const code = URL.parse(allowed.headers.get('location') ?? '')?.searchParams.get('code') ?? ''
+  const issued = await post(`${other}/oauth/token`, {
+    grant_type: 'authorization_code',
+    client_id: client.client_id,
+    code,
+    code_verifier: verifier,
+    redirect_uri: redirectUri,
+    resource: `${local}/mcp`,
+  })
+  const { access_token: token } = await issued.json<{ access_token: string }>()
+  const statuses: number[] = []
+  for (const origin of [local, other, 'http://[::1]:8787', 'http://127.0.0.1:8788', 'https://talaria.test']) {
+    const sent = { method: 'POST', headers: { authorization: `Bearer ${token}` }, body: JSON.stringify(rpc) }
+    statuses.push((await SELF.fetch(`${origin}/mcp`, sent)).status)
+  }
+  expect(statuses).toEqual([200, 200, 200, 401, 401])
 })
 
 describe('a client', () => {

@@ -334,6 +334,84 @@ describe('the tools', () => {
   })
 })
 
+describe('a client whose person can be asked', () => {
+  type Asked = Readonly<Record<string, unknown>> & { readonly requestState?: string }
+  const input = { message: 'clean' }
+  const accept = (decision: string) => ({ action: 'accept', content: { decision } })
+  const asking = (capabilities: object = { elicitation: {} }) => ({
+    ...meta,
+    'io.modelcontextprotocol/clientCapabilities': capabilities,
+  })
+  const chat = async (key: string, more: object = {}, _meta: object = asking()) => {
+    const params = { name: 'chat', arguments: input, _meta, ...more }
+    const { body } = await send(key, { method: 'tools/call', params }, { headers: modernHeaders('tools/call', 'chat') })
+    return body as Rpc & { readonly result?: Asked }
+  }
+  const prepare = async (commands: readonly string[] = ['rm -rf build'], scopes?: readonly string[]) => {
+    const { id, key: admin } = await newTenant()
+    const steps = commands.map((command) => calls({ name: 'terminal', input: { command } }))
+    await useModel(admin, model([...steps, says('done')]).id, { approvals: { mode: 'manual' } })
+    return { id, admin, key: scopes ? await newKey(id, scopes) : admin }
+  }
+
+  it('is asked about the calls of its own run, one after another, and the run goes on', async () => {
+    const { key } = await prepare(['rm -rf build', 'rm -rf dist'])
+    const first = await chat(key)
+    expect(first.result).toMatchObject({ resultType: 'input_required' })
+    expect(JSON.stringify(first.result?.['inputRequests'])).toMatch(/"elicitation\/create".*rm -rf build/)
+    const { requestState } = first.result ?? {}
+    const second = await chat(key, { requestState, inputResponses: { approval: accept('once') } })
+    expect(JSON.stringify(second.result?.['inputRequests'])).toContain('rm -rf dist')
+    const state = second.result?.requestState
+    const last = await chat(key, { requestState: state, inputResponses: { approval: { action: 'decline' } } })
+    expect(valueOf(last)).toMatchObject({ status: 'completed', output: 'done' })
+    // A state that was used begins no second run and decides nothing.
+    expect(valueOf(await chat(key, { requestState, inputResponses: { approval: accept('once') } }))).toEqual(
+      valueOf(last),
+    )
+    expect(valueOf(await callTool(key, 'sessions_list'))['data']).toHaveLength(1)
+  })
+
+  it('puts the question away, and the call waits for somebody else', async () => {
+    const { key } = await prepare()
+    const { requestState } = (await chat(key)).result ?? {}
+    for (const given of [{ action: 'cancel' }, accept('always'), { action: 'accept' }, 'yes', undefined]) {
+      const answer = await chat(key, { requestState, inputResponses: { approval: given } })
+      expect(valueOf(answer)).toMatchObject({ status: 'waiting' })
+    }
+    expect(valueOf(await callTool(key, 'approvals_list'))['data']).toHaveLength(1)
+  })
+
+  it.each<[string, object | undefined, readonly string[] | undefined]>([
+    ['shows no forms', {}, undefined],
+    ['shows addresses only', { elicitation: { url: {} } }, undefined],
+    ['has a key that may not approve', undefined, ['chat', 'read']],
+  ])('is asked nothing when it %s', async (_, capabilities, scopes) => {
+    const { key } = await prepare(undefined, scopes)
+    expect(valueOf(await chat(key, {}, asking(capabilities)))).toMatchObject({ status: 'waiting' })
+  })
+
+  it('cannot use the state of another key, of other arguments, or one of its own making', async () => {
+    const { id, key } = await prepare()
+    const other = await newKey(id, ['chat', 'read', 'approve'])
+    const { key: stranger } = await newTenant()
+    const state = String((await chat(key)).result?.requestState)
+    const inputResponses = { approval: accept('once') }
+    const given = { requestState: state, inputResponses }
+    const wrong = [
+      chat(other, given),
+      chat(stranger, given),
+      chat(key, { ...given, arguments: { message: 'something else' } }),
+      chat(key, { ...given, requestState: state.slice(0, -4) }),
+      chat(key, { ...given, requestState: JSON.stringify({ run_id: 'x' }) }),
+      chat(key, { ...given, requestState: 7 }),
+      chat(key, given, meta),
+    ]
+    expect((await Promise.all(wrong)).map(({ error }) => error?.code)).toEqual(wrong.map(() => -32_602))
+    expect(valueOf(await callTool(key, 'approvals_list'))['data']).toHaveLength(1)
+  })
+})
+
 describe('resources and prompts', () => {
   it('are conversations, files and skills', async () => {
     const { key } = await newTenant()
@@ -374,6 +452,31 @@ describe('the official client', () => {
     expect((await client.listResources()).resources).toHaveLength(1)
     expect((await client.listPrompts()).prompts.length).toBeGreaterThan(0)
     await expect(client.callTool({ name: 'nothing', arguments: {} })).rejects.toThrow(/There is no tool/)
+    await client.close()
+  })
+
+  it('asks its person, and repeats the request by itself', async () => {
+    const { key } = await newTenant()
+    const steps = [calls({ name: 'terminal', input: { command: 'rm -rf build' } }), says('cleaned')]
+    await useModel(key, model(steps).id, { approvals: { mode: 'manual' } })
+    const client = new Client(
+      { name: 'test', version: '1' },
+      { capabilities: { elicitation: { form: {} } }, versionNegotiation: { mode: 'auto' } },
+    )
+    const asked: string[] = []
+    client.setRequestHandler('elicitation/create', ({ params }) => {
+      asked.push(params.message)
+      return { action: 'accept', content: { decision: 'once' } }
+    })
+    await client.connect(
+      new StreamableHTTPClientTransport(new URL('https://talaria.test/mcp'), {
+        fetch: (url, init) => SELF.fetch(url as string, init as RequestInit),
+        requestInit: { headers: { authorization: `Bearer ${key}` } },
+      }),
+    )
+    const answer = await client.callTool({ name: 'chat', arguments: { message: 'clean' } })
+    expect(answer.structuredContent).toMatchObject({ status: 'completed', output: 'cleaned' })
+    expect(asked).toEqual([expect.stringContaining('rm -rf build')])
     await client.close()
   })
 })

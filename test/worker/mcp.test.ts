@@ -1,6 +1,8 @@
 /** Tests MCP servers of a tenant: how they are added, what sessions get of them, and what their calls become. */
 
 import { afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
+import { replaceClock } from '#durable/platform/clock.ts'
+import { createSkippingClock } from '../support/clock.ts'
 import { forgetSessions, type McpServer, serveMcp, text, tool } from '../support/mcp-server.ts'
 import { calls, listTexts, model, type ModelRequest, says, until } from '../support/scripted-model.ts'
 import { applyMigrations, call, type ErrorBody, newKey, newSession, newTenant } from './client.ts'
@@ -96,6 +98,25 @@ describe('adding a server', () => {
       expect(await toolsOf(key)).toMatchObject([{ tool: 'echo', name: 'mcp__wiki__echo', state: 'active' }])
     },
   )
+
+  it.each<[string, (page: number) => string | undefined, number]>([
+    ['to its end', (page) => (page < 3 ? String(page + 1) : undefined), 3],
+    ['until a cursor comes back', (page) => (page < 3 ? String(page + 1) : '2'), 3],
+    ['until the first cursor comes back', () => 'again', 2],
+    ['up to the fiftieth', (page) => String(page + 1), 50],
+  ])('reads the pages of a list %s', async (_, nextOf, pages) => {
+    const asked: unknown[] = []
+    const { key } = await start({
+      handle: ({ method, params }) => {
+        if (method !== 'tools/list') return undefined
+        asked.push(params?.['cursor'])
+        return { resultType: 'complete', tools: [tool(`echo${asked.length}`)], nextCursor: nextOf(asked.length) }
+      },
+    })
+    expect((await add(key)).body).toMatchObject({ status: 'ready', tool_count: pages })
+    expect(asked).toHaveLength(pages)
+    expect(asked[0]).toBe(undefined)
+  })
 
   it('says in words that nothing is found at the address', async () => {
     const { key } = await start()
@@ -223,6 +244,32 @@ describe('calls', () => {
       era === 'modern' ? ['tools/call', 'echo'] : [null, null],
     )
     expect(sent?.headers.has('mcp-session-id')).toBe(era === 'legacy')
+  })
+
+  it('need one probe of the server, until a day has passed or it speaks otherwise', async () => {
+    const { key, server } = await start()
+    await add(key)
+    const probes = () => server.requests.filter(({ method }) => method === 'server/discover').length
+    const use = async () => (await runTurn(key, 'mcp__wiki__echo', { text: 'a' })).read
+    expect(await use()).toContain('echo got')
+    expect(await use()).toContain('echo got')
+    expect(probes()).toBe(1)
+    const time = createSkippingClock()
+    replaceClock(time)
+    try {
+      await time.pass(25 * 3_600_000)
+      expect(await use()).toContain('echo got')
+      await vi.waitFor(() => expect(probes()).toBe(2), 3_000)
+    } finally {
+      replaceClock()
+    }
+    server.era = 'legacy'
+    server.handle = ({ id, method, params }) =>
+      method === 'tools/call' && JSON.stringify(params).includes('protocolVersion')
+        ? Response.json({ jsonrpc: '2.0', id, error: { code: -32_022, message: 'no such version' } }, { status: 400 })
+        : undefined
+    expect(await use()).toContain('echo got')
+    expect(probes()).toBe(3)
   })
 
   it('open a legacy session again that the server has forgotten', async () => {

@@ -98,6 +98,29 @@ describe('events', () => {
     )
   })
 
+  it('tell that the task of another agent has ended', async () => {
+    const received = serve()
+    const { key, hook } = await add({ events: ['on_session_end'] })
+    await call('PATCH', '/api/settings', { key, body: { model: { default: model([says('done')]).id } } })
+    const message = { messageId: 'm1', role: 'ROLE_USER', parts: [{ text: 'Work.' }] }
+    const { body } = await call<{ result: { task: { id: string; contextId: string } } }>('POST', '/a2a', {
+      key,
+      headers: { 'a2a-version': '1.0' },
+      body: {
+        jsonrpc: '2.0',
+        id: 1,
+        method: 'SendMessage',
+        params: { message, configuration: { returnImmediately: true } },
+      },
+    })
+    const { id, contextId } = body.result.task
+    await vi.waitFor(() => expect(received).toHaveLength(1))
+    expect(verify(received[0]!, hook.secret)).toMatchObject({
+      type: 'on_session_end',
+      data: { session_id: contextId, run_id: id },
+    })
+  })
+
   it('are those that the webhook wants, and of the tools that it names', async () => {
     const received = serve()
     const { key } = await add({ events: ['post_tool_call', 'on_session_end'], matcher: 'mcp__*|todo' })

@@ -53,16 +53,18 @@ export type QuestionRequest = {
   readonly until?: number
 }
 
-/** Work of a server. The call continues at `until` and looks how far it is. */
+/** Work of a server or another agent. The call continues at `until` and looks how far it is. */
 export type TaskRequest = {
   readonly kind: 'task'
-  /** The alias of the server. */
+  /** The alias of the server, or the name of the agent. */
   readonly server: string
   readonly workId: string
   /** The state that the call gets back, as JSON. */
   readonly state: string
   /** Milliseconds since 1970. */
   readonly until: number
+  /** The call that ends the work of an agent, with its input as JSON. Absent: the protocol of servers has one. */
+  readonly cancel?: { readonly tool: string; readonly input: string }
 }
 
 /** Continues a call that has waited. `text`: an answer as a person has written it. */

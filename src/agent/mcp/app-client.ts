@@ -1,5 +1,6 @@
 /** Judges the OAuth clients of the MCP server ("apps"): their addresses, their metadata documents and the rights they ask for. */
 
+import { isLocalHost, isSameAddress } from '#agent/core/local-address.ts'
 import { isJsonObject } from '#agent/core/parse-json.ts'
 import type { Scope } from '#agent/core/permission/authority.ts'
 
@@ -32,9 +33,8 @@ const ownSchemes = new Set([
   'wss',
   'ftp',
 ])
-const loopbackHosts = new Set(['127.0.0.1', '[::1]', 'localhost'])
 
-const isLoopback = ({ protocol, hostname }: URL): boolean => protocol === 'http:' && loopbackHosts.has(hostname)
+const isLoopback = ({ protocol, hostname }: URL): boolean => protocol === 'http:' && isLocalHost(hostname)
 
 function parseRedirect(text: string): URL | undefined {
   const url = text.length <= maxAddressChars && !text.includes('#') ? URL.parse(text) : null
@@ -118,6 +118,6 @@ export function readAppScopes(text: string | undefined): readonly AppScope[] | u
   return known.length ? known : undefined
 }
 
-/** The resource for which an app wants tokens. Undefined: it names another one. Without any, there is but one. */
+/** Whether an app wants tokens for this resource. Without any, there is but one. */
 export const isOwnResource = (asked: string | undefined, resource: string): boolean =>
-  asked === undefined || asked === resource || asked === `${resource}/`
+  asked === undefined || isSameAddress(asked, resource)

@@ -131,7 +131,7 @@ export class SessionTenant {
 
   async cancelTasks(sessionId: string, tasks: readonly TaskRequest[]): Promise<void> {
     const { cancelTasks } = await import('./mcp/tenant-tools.ts')
-    await cancelTasks({ env: this.#env, tenantId: this.#id, sessionId }, tasks)
+    await cancelTasks({ env: this.#env, tenantId: this.#id, sessionId, tools: this.tools }, tasks)
   }
 
   /** Whether anybody may listen to the tenant's events. When nobody did, it is asked again after a while. */

@@ -2,6 +2,8 @@
 
 import * as z from 'zod'
 import { isJsonObject, type JsonObject, parseJson } from '#agent/core/parse-json.ts'
+import type { TaskRequest } from '#agent/core/pending-request.ts'
+import type { CallContext } from '#agent/core/tool.ts'
 import { assessByRisk } from '#agent/policy/approval/approval.ts'
 import { defineTool } from '../define-tool.ts'
 import { fail, type ToolAnswer } from '../tool-result.ts'
@@ -12,7 +14,6 @@ const maxErrorChars = 300
 const maxSkills = 50
 const firstPollMs = 500
 const maxPollMs = 10_000
-const maxPolls = 1_000
 /** Looks at a task that fail one after another, before the call ends without its outcome. */
 const maxFailedPolls = 5
 const defaultWaitSeconds = 300
@@ -21,7 +22,7 @@ const maxWaitSeconds = 600
 type Agent = { readonly name: string; readonly url: string; readonly secret?: string | undefined }
 type Version = '1.0' | '0.3'
 /** The interface of an agent that its card names. */
-type Endpoint = { readonly agent: Agent; readonly url: string; readonly version: Version; readonly card: JsonObject }
+type Endpoint = { readonly agent: Agent; readonly url: string; readonly version: Version }
 type Failure = { readonly error: string }
 type Task = {
   readonly reply: string
@@ -81,7 +82,11 @@ function readAnswer({ name }: Agent, { status, text }: { status: number; text: s
 const cardAddress = (url: string): string =>
   url.endsWith('.json') ? url : `${url.replace(/\/{1,20}$/, '')}/.well-known/agent-card.json`
 
-async function openEndpoint(host: PluginHost, name: string, signal: AbortSignal): Promise<Endpoint | Failure> {
+async function openEndpoint(
+  host: PluginHost,
+  name: string,
+  signal: AbortSignal,
+): Promise<(Endpoint & { readonly card: JsonObject }) | Failure> {
   const agent = findAgent(host, name)
   if ('error' in agent) return agent
   const card = await ask(host, { agent, url: cardAddress(agent.url), signal })
@@ -184,31 +189,88 @@ function readTask(result: JsonObject): Task {
 
 const isWorking = ({ state, task_id: id }: Task): boolean => id !== null && ['submitted', 'working'].includes(state)
 
-async function waitForTask(host: PluginHost, endpoint: Endpoint, waiting: Waiting): Promise<Task> {
-  const { until, signal, report } = waiting
-  let last = waiting.task
-  if (isWorking(last)) report?.(describeProgress(last))
-  let pauseMs = firstPollMs
-  let failures = 0
-  for (let poll = 0; poll < maxPolls && isWorking(last) && host.now() < until && !signal.aborted; poll++) {
-    await host.wait(Math.min(pauseMs, Math.max(0, until - host.now())), signal)
-    if (signal.aborted) break
-    pauseMs = Math.min(maxPollMs, pauseMs * 1.5)
-    const found = await call(host, endpoint, { method: 'GetTask', params: { id: last.task_id }, signal })
-    if (!isFailure(found)) {
-      const text = describeProgress(readTask(found), last)
-      if (text) report?.(text)
-      ;[last, failures] = [readTask(found), 0]
-    } else if (++failures >= maxFailedPolls) break
-  }
-  return last
+/** A call that waits. It is stored with the call, so that a restart loses no task. */
+type Waiting = Pick<Endpoint, 'url' | 'version'> & {
+  readonly task: Task
+  /** Milliseconds since 1970. */
+  readonly until: number
+  readonly pollMs: number
+  readonly failures: number
 }
 
-type Waiting = {
-  readonly task: Task
-  readonly until: number
-  readonly signal: AbortSignal
-  readonly report?: ((text: string) => void) | undefined
+type Looking = {
+  readonly host: PluginHost
+  readonly agent: Agent
+  readonly context: Pick<CallContext, 'callId' | 'signal' | 'reportProgress' | 'kept' | 'mayWaitFor'>
+}
+
+/** Waits in the turn, which outlives a restart. A program cannot go on later, so its call waits here. */
+async function waitForTask(looking: Looking, waiting: Waiting): Promise<ToolAnswer> {
+  const { host, agent, context } = looking
+  const { task, until, pollMs } = waiting
+  if (isWorking(task) && !context.signal.aborted && host.now() < until) {
+    const wakesAt = Math.min(until, host.now() + pollMs)
+    if (context.mayWaitFor !== 'nothing') return { later: renderWait(agent, waiting, wakesAt) }
+    await host.wait(wakesAt - host.now(), context.signal)
+    return lookAgain(looking, waiting)
+  }
+  context.kept?.delete(keptName(context))
+  // The agent learns that nobody waits any more. It is a courtesy: one that cannot be reached goes on.
+  if (context.signal.aborted && isWorking(task))
+    await call(
+      host,
+      { agent, ...waiting },
+      { method: 'CancelTask', params: { id: task.task_id }, signal: freshSignal() },
+    )
+  return render(task)
+}
+
+const freshSignal = (): AbortSignal => new AbortController().signal
+
+/** A long reply is not stored with each look. */
+function renderWait({ name: agent }: Agent, waiting: Waiting, until: number): TaskRequest {
+  const workId = String(waiting.task.task_id)
+  const cancel = { tool: 'a2a_task', input: JSON.stringify({ agent, task_id: workId, cancel: true }) }
+  const state = JSON.stringify({ ...waiting, task: { ...waiting.task, reply: '' } } satisfies Waiting)
+  return { kind: 'task', server: agent, workId, state, until, cancel }
+}
+
+const keptName = ({ callId }: Pick<CallContext, 'callId'>): string => `a2a ${callId}`
+
+/** The reply so far is there unless the object was evicted. */
+function readWaiting({ continues, kept, callId }: CallContext): Waiting | undefined {
+  if (!continues) return undefined
+  const { task, ...waiting } = JSON.parse(continues.state) as Waiting
+  const reply = kept?.get(keptName({ callId }))
+  return { ...waiting, task: { ...task, reply: typeof reply === 'string' ? reply : '' } }
+}
+
+async function goOn(host: PluginHost, name: string, waiting: Waiting, context: CallContext): Promise<ToolAnswer> {
+  const agent = findAgent(host, name)
+  if (!('error' in agent) && new URL(agent.url).origin === new URL(waiting.url).origin)
+    return lookAgain({ host, agent, context }, waiting)
+  const { context_id, task_id } = waiting.task
+  return fail(`The agent ${name} was removed or has moved. Its task ${task_id} goes on there.`, { context_id, task_id })
+}
+
+async function lookAgain(looking: Looking, waiting: Waiting): Promise<ToolAnswer> {
+  const { host, agent, context } = looking
+  const params = { id: waiting.task.task_id }
+  const pollMs = Math.min(maxPollMs, waiting.pollMs * 1.5)
+  const found = await call(host, { agent, ...waiting }, { method: 'GetTask', params, signal: context.signal })
+  if (isFailure(found)) {
+    const failures = waiting.failures + 1
+    return failures < maxFailedPolls ? waitForTask(looking, { ...waiting, failures, pollMs }) : render(waiting.task)
+  }
+  const task = readTask(found)
+  showProgress(context, task, waiting.task)
+  return waitForTask(looking, { ...waiting, task, pollMs, failures: 0 })
+}
+
+function showProgress(context: Looking['context'], now: Task, before?: Task): void {
+  const text = describeProgress(now, before)
+  if (text) context.reportProgress?.(text)
+  context.kept?.set(keptName(context), now.reply)
 }
 
 /** What is new of a task: its state, and the rest of an answer that grows. */
@@ -216,12 +278,6 @@ function describeProgress(now: Task, before?: Task): string {
   const state = before?.state === now.state ? '' : `[task ${now.task_id}: ${now.state}]\n`
   const isGrown = before !== undefined && now.reply.startsWith(before.reply)
   return state + (isGrown ? now.reply.slice(before.reply.length) : now.reply)
-}
-
-/** The agent learns that nobody waits any more. It is a courtesy: one that cannot be reached goes on. */
-async function cancelStopped(host: PluginHost, endpoint: Endpoint, { task_id: id }: Task): Promise<void> {
-  const signal = new AbortController().signal
-  await call(host, endpoint, { method: 'CancelTask', params: { id }, signal })
 }
 
 function render(task: Task): ToolAnswer {
@@ -293,16 +349,21 @@ const createCallTool = (host: PluginHost) =>
     }),
     touches: ({ agent }) => [`a2a:${agent}`],
     timeoutMs: ({ wait = defaultWaitSeconds }) => (wait + 60) * 1_000,
-    run: async ({ agent, wait = defaultWaitSeconds, ...sending }, { signal, callId, reportProgress: report }) => {
+    run: async ({ agent, wait = defaultWaitSeconds, ...sending }, context) => {
+      const { signal, callId } = context
+      const waiting = readWaiting(context)
+      if (waiting) return goOn(host, agent, waiting, context)
       const endpoint = await openEndpoint(host, agent, signal)
       if (isFailure(endpoint)) return fail(endpoint.error)
       const params = renderParams(endpoint.version, sending, callId)
       const sent = await call(host, endpoint, { method: 'SendMessage', params, signal })
       if (isFailure(sent)) return fail(sent.error)
+      const task = readTask(sent)
+      if (isWorking(task)) showProgress(context, task)
+      const { url, version } = endpoint
       const until = host.now() + wait * 1_000
-      const task = await waitForTask(host, endpoint, { task: readTask(sent), until, signal, report })
-      if (signal.aborted && isWorking(task)) await cancelStopped(host, endpoint, task)
-      return render(task)
+      const looking = { host, agent: endpoint.agent, context }
+      return waitForTask(looking, { task, url, version, until, pollMs: firstPollMs, failures: 0 })
     },
   })
 

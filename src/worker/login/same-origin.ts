@@ -1,5 +1,7 @@
 /** Recognises requests of our own page, by headers that no script can set. */
 
+import { isLocalHost } from '#agent/core/local-address.ts'
+
 type Headed = Pick<Request, 'headers' | 'url' | 'method'>
 
 /** Whether the request comes from a page of another origin. Clients without a browser send neither header. */
@@ -14,8 +16,7 @@ export function isForeign({ headers, url }: Headed): boolean {
 export function isForeignPage(request: Headed, publicUrl: string | undefined): boolean {
   const host = publicUrl && URL.parse(publicUrl)?.host
   const { host: asked, hostname } = new URL(request.url)
-  const isLocal = hostname === 'localhost' || hostname === '127.0.0.1' || hostname === '[::1]'
-  return isForeign(request) || (Boolean(host) && asked !== host && !isLocal)
+  return isForeign(request) || (Boolean(host) && asked !== host && !isLocalHost(hostname))
 }
 
 /** Whether a cookie counts. `none` is an address that a person has entered: it may only read. */

@@ -1,5 +1,6 @@
 /** Serves what browsers and authorization servers need for the sign-in to MCP servers, without a key. */
 
+import { isSameAddress } from '#agent/core/local-address.ts'
 import { forgetSnapshot } from '#durable/tenant/tenant-snapshot.ts'
 import type { OpenRoute, RequestContext } from '../route.ts'
 
@@ -9,8 +10,11 @@ const cookieSeconds = 600
 const maxCookieChars = 500
 const callbackPath = '/oauth/mcp/callback'
 
-export const publicOrigin = (env: Env, url: string): string =>
-  (env.PUBLIC_URL || new URL(url).origin).replace(/\/{1,20}$/, '')
+/** Clients compare it with the address that they were given, which may have another name of this computer. */
+export function publicOrigin({ PUBLIC_URL: set }: Env, url: string): string {
+  const { origin } = new URL(url)
+  return !set || isSameAddress(set, origin) ? origin : set.replace(/\/{1,20}$/, '')
+}
 
 /** The return of the browser comes from another site, so the cookie of the page would not be sent with it. */
 export const renderOAuthCookie = (origin: string, value: string): string =>

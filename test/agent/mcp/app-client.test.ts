@@ -5,6 +5,7 @@ import {
   cleanName,
   describeReceiver,
   isDocumentId,
+  isOwnResource,
   isRedirectUri,
   isRegisteredRedirect,
   readAppScopes,
@@ -67,6 +68,22 @@ it.each([
   ['https://a:b@client.example.com/a', false],
   ['app_abc.def', false],
 ])('tells whether %s is the address of a document: %j', (id, isDocument) => expect(isDocumentId(id)).toBe(isDocument))
+
+it.each([
+  [undefined, 'https://a.example.com/mcp', true],
+  ['https://a.example.com/mcp', 'https://a.example.com/mcp', true],
+  ['https://a.example.com/mcp/', 'https://a.example.com/mcp', true],
+  ['http://localhost:8787/mcp', 'http://127.0.0.1:8787/mcp', true],
+  ['http://127.0.0.1:8787/mcp', 'http://localhost:8787/mcp', true],
+  ['http://[::1]:8787/mcp/', 'http://localhost:8787/mcp', true],
+  ['http://localhost:8788/mcp', 'http://127.0.0.1:8787/mcp', false],
+  ['https://localhost:8787/mcp', 'http://127.0.0.1:8787/mcp', false],
+  ['http://localhost:8787/mcp/a', 'http://127.0.0.1:8787/mcp', false],
+  ['http://localhost.example.com:8787/mcp', 'http://127.0.0.1:8787/mcp', false],
+  ['http://u@localhost:8787/mcp', 'http://127.0.0.1:8787/mcp', false],
+  ['https://b.example.com/mcp', 'https://a.example.com/mcp', false],
+  ['localhost', 'http://localhost:8787/mcp', false],
+])('takes %j as the resource %s: %j', (asked, resource, isOwn) => expect(isOwnResource(asked, resource)).toBe(isOwn))
 
 describe('a metadata document', () => {
   const id = 'https://client.example.com/a.json'

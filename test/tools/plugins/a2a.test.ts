@@ -1,7 +1,8 @@
 /** Tests calls of other agents by A2A: both versions, tasks that take long, refusals, and a card that leads elsewhere. */
 
 import { describe, expect, it } from 'vitest'
-import type { Tool } from '#agent/core/tool.ts'
+import type { TaskRequest } from '#agent/core/pending-request.ts'
+import type { CallContext, Tool } from '#agent/core/tool.ts'
 import type { ToolDeployment } from '#agent/core/vendor/tool-deployment.ts'
 import a2a from '#tools/plugins/a2a.plugin.ts'
 import type { PluginHost, PluginRequest } from '#tools/plugins/define-plugin.ts'
@@ -20,12 +21,13 @@ const cardOf = (version: string, address = `${url}/rpc`) =>
         ],
       }
 
+type Answered = Readonly<Record<string, unknown>> & { readonly later?: TaskRequest }
 type Rpc = { readonly method: string; readonly params: Record<string, unknown> }
 
 /** `answer`: the result of a method, or an error. */
 function open(card: object, answer: (rpc: Rpc) => object = () => ({}), agent: object = { secret: 'PEER_TOKEN' }) {
   const asked: (PluginRequest & { readonly rpc?: Rpc })[] = []
-  const settings = { plugins: { a2a_agents: [{ name: 'peer', url, ...agent }] } }
+  const settings = { plugins: { a2a_agents: [{ name: 'peer', url, ...agent }] as object[] } }
   let now = 0
   const host = {
     deployment: () => ({ settings }) as unknown as ToolDeployment,
@@ -41,12 +43,25 @@ function open(card: object, answer: (rpc: Rpc) => object = () => ({}), agent: ob
   } as unknown as PluginHost
   const tools = new Map<string, Tool>(a2a.createTools(host).map((tool) => [tool.name, tool]))
   const progress: string[] = []
-  const use = async (name: string, input: object) => {
+  const use = async (
+    name: string,
+    input: object,
+    given: Partial<CallContext> = {},
+    onWait: (later: TaskRequest) => void = () => undefined,
+  ) => {
     const reportProgress = (text: string) => void progress.push(text)
-    const { result } = await call(tools.get(name) as Tool, input, {}, { reportProgress })
-    return result as Record<string, unknown>
+    const context = { reportProgress, kept: new Map<string, unknown>(), ...given }
+    const ask = async (more: Partial<CallContext>) =>
+      (await call(tools.get(name) as Tool, input, {}, { ...context, ...more })).result as Answered
+    let result = await ask({})
+    // As the turn does: it stores the request, and goes on at its time.
+    for (; result.later; result = await ask({ continues: { state: result.later.state } })) {
+      now = Math.max(now, result.later.until)
+      onWait(result.later)
+    }
+    return { ...result } as Record<string, unknown>
   }
-  return { asked, use, progress, pass: (ms: number) => void (now += ms) }
+  return { asked, use, progress, settings }
 }
 
 describe('an agent of version 1.0', () => {
@@ -111,6 +126,79 @@ describe('an agent of version 1.0', () => {
       const found = await use('a2a_call', { agent: 'peer', message: 'x', wait: 0 })
       expect(found).toMatchObject({ reply: 'Which one?', note: expect.stringContaining(note) })
     }
+  })
+
+  const working = (reply = '', state = 'WORKING') => ({
+    result: {
+      id: 't1',
+      contextId: 'c1',
+      status: { state: `TASK_STATE_${state}` },
+      artifacts: [{ parts: [{ text: reply }] }],
+    },
+  })
+  const slow = () => {
+    let looks = 0
+    return open(cardOf('1.0'), ({ method }) =>
+      method === 'SendMessage'
+        ? working('', 'SUBMITTED')
+        : ++looks < 3
+          ? working('half')
+          : working('whole', 'COMPLETED'),
+    )
+  }
+  const methodsOf = ({ asked }: ReturnType<typeof open>) => asked.flatMap(({ rpc }) => rpc?.method ?? [])
+
+  it('keeps its task while it waits, so that another object asks for it, and the message is sent once', async () => {
+    const opened = slow()
+    const kept = new Map<string, unknown>()
+    const waits: TaskRequest[] = []
+    const found = await opened.use('a2a_call', { agent: 'peer', message: 'x' }, { kept }, (later) => {
+      waits.push(later)
+      kept.clear()
+    })
+    expect(found).toEqual({ reply: 'whole', context_id: 'c1', task_id: 't1', state: 'completed' })
+    expect(methodsOf(opened)).toEqual(['SendMessage', 'GetTask', 'GetTask', 'GetTask'])
+    expect(waits[0]).toMatchObject({
+      kind: 'task',
+      server: 'peer',
+      workId: 't1',
+      cancel: { tool: 'a2a_task', input: '{"agent":"peer","task_id":"t1","cancel":true}' },
+    })
+    expect(waits.map(({ state }) => state.length < 300)).toEqual([true, true, true])
+  })
+
+  it('is waited for within a program', async () => {
+    const opened = slow()
+    const found = await opened.use('a2a_call', { agent: 'peer', message: 'x' }, { mayWaitFor: 'nothing' }, () => {
+      throw new Error('A program cannot go on later.')
+    })
+    expect(found).toMatchObject({ reply: 'whole', state: 'completed' })
+  })
+
+  it('that was removed or has moved meanwhile gets no token, and its task is named', async () => {
+    for (const agents of [[], [{ name: 'peer', url: 'https://other.example.com', secret: 'PEER_TOKEN' }]]) {
+      const opened = slow()
+      const { error, task_id: id } = await opened.use('a2a_call', { agent: 'peer', message: 'x' }, {}, () => {
+        opened.settings.plugins.a2a_agents = agents
+      })
+      expect([error, id]).toEqual([expect.stringContaining('Its task t1 goes on there'), 't1'])
+      expect(methodsOf(opened)).toEqual(['SendMessage'])
+    }
+  })
+
+  it('that cannot be reached again and again is left with its task', async () => {
+    let isDown = false
+    const opened = open(cardOf('1.0'), () => (isDown ? { error: { code: -32_603, message: 'down' } } : working()))
+    const found = await opened.use('a2a_call', { agent: 'peer', message: 'x' }, {}, () => void (isDown = true))
+    expect(found).toMatchObject({ task_id: 't1', state: 'working', note: expect.stringContaining('a2a_task') })
+    expect(methodsOf(opened)).toEqual(['SendMessage', ...Array<string>(5).fill('GetTask')])
+  })
+
+  it('is told when the turn is stopped during a look', async () => {
+    const opened = slow()
+    const stop = new AbortController()
+    await opened.use('a2a_call', { agent: 'peer', message: 'x' }, { signal: stop.signal }, () => stop.abort())
+    expect(methodsOf(opened).at(-1)).toBe('CancelTask')
   })
 
   it('is cancelled by a2a_task', async () => {

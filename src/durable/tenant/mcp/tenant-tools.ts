@@ -73,13 +73,12 @@ export async function loadMcpTools(env: Env, { id, mcpVersion, secrets }: Tenant
   const expired = known.catalogue.servers.filter((server) => !isProgram(server) && isExpired(server))
   const access = { env, tenantId: id, secrets }
   const isFirst = expired.some(({ state }) => state.fetchedAt === undefined && state.expiresAt === undefined)
-  const work = Promise.all(expired.map((server) => refreshOnce(server, access)))
-  if (!isFirst) {
-    work.catch((error: unknown) => log.warn('mcp.unrefreshed', 'MCP servers could not be listed anew.', { error }))
-    return known
-  }
-  await work
-  return loadTools(env, id)
+  if (!expired.length) return known
+  // Loaded at once: sessions would list them again for as long as their snapshot knows the old version.
+  const work = Promise.all(expired.map((server) => refreshOnce(server, access))).then(() => loadTools(env, id))
+  if (isFirst) return work
+  work.catch((error: unknown) => log.warn('mcp.unrefreshed', 'MCP servers could not be listed anew.', { error }))
+  return known
 }
 
 const isProgram = ({ config }: CatalogueServer): boolean => config.transport === 'stdio'
@@ -387,23 +386,41 @@ function explainFailure({ kind, message }: McpFailure, { isRepeatable }: ServerC
   return `The server ${alias} did not answer: ${message.replace(/\.?$/, '.')}${outcome}`
 }
 
-/** Tells servers that nobody waits for their tasks any more. It is a courtesy: a server that cannot be reached goes on. */
-export async function cancelTasks(
-  { env, tenantId, sessionId }: { readonly env: Env; readonly tenantId: string; readonly sessionId: string },
-  tasks: readonly TaskRequest[],
-): Promise<void> {
-  for (const { server: alias, workId: taskId } of tasks) {
-    const opened = await mcpOf(env, tenantId).open(ownAuthority(tenantId), alias)
-    if (!opened?.isAdmitted) continue
-    const link: ServerLink = { env, tenantId, server: { ...opened.server, offered: [] } }
+type TaskOwner = {
+  readonly env: Env
+  readonly tenantId: string
+  readonly sessionId: string
+  readonly tools: readonly Tool[]
+}
+
+/**
+ * Tells servers and agents that nobody waits for their tasks any more. It is a courtesy: one that cannot be reached goes
+ * on.
+ */
+export async function cancelTasks(owner: TaskOwner, tasks: readonly TaskRequest[]): Promise<void> {
+  for (const task of tasks) {
     const deadline = startDeadline(cancelTimeoutMs)
-    const call = { method: 'tasks/cancel', params: { taskId }, isRepeatable: true, convert: () => failedCall('') }
-    await withCredentials(opened.server, { env, tenantId, secrets: opened.secrets }, (endpoint) =>
-      exchange(endpoint, opened, { link, context: { sessionId, signal: deadline.signal }, call }),
-    )
+    await cancelTask(owner, task, deadline.signal)
       .catch((error: unknown) => log.warn('mcp.task_uncancelled', 'A task of a server was not cancelled.', { error }))
       .finally(() => deadline.end())
   }
+}
+
+async function cancelTask({ tools, ...owner }: TaskOwner, task: TaskRequest, signal: AbortSignal): Promise<void> {
+  const { env, tenantId, sessionId } = owner
+  const { server: alias, workId: taskId, cancel } = task
+  if (cancel) {
+    const context = { sessionId, authority: ownAuthority(tenantId), callId: `cancel ${taskId}`, signal, clock }
+    await tools.find(({ name }) => name === cancel.tool)?.run(JSON.parse(cancel.input), context, {})
+    return
+  }
+  const opened = await mcpOf(env, tenantId).open(ownAuthority(tenantId), alias)
+  if (!opened?.isAdmitted) return
+  const link: ServerLink = { env, tenantId, server: { ...opened.server, offered: [] } }
+  const call = { method: 'tasks/cancel', params: { taskId }, isRepeatable: true, convert: () => failedCall('') }
+  await withCredentials(opened.server, { env, tenantId, secrets: opened.secrets }, (endpoint) =>
+    exchange(endpoint, opened, { link, context: { sessionId, signal }, call }),
+  )
 }
 
 const cancelTimeoutMs = 10_000

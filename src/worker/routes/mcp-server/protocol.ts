@@ -205,7 +205,7 @@ function renderResult({ id, method, isModern }: RpcRequest, result: JsonObject):
     ...(cachedMethods.has(method) && cached),
     _meta: { [`${metaKey}serverInfo`]: serverInfo },
   }
-  return Response.json({ jsonrpc: '2.0', id, result: { ...result, ...modern } })
+  return Response.json({ jsonrpc: '2.0', id, result: { ...modern, ...result } })
 }
 
 function renderError(id: RpcId, { code, message, data }: RpcError, status: number): Response {

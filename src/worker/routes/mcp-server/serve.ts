@@ -12,6 +12,7 @@ import { AppError, renderError } from '../../errors.ts'
 import type { ApiRoute, RequestContext } from '../../route.ts'
 import { addressSession, splitRequestId } from '../../sessions.ts'
 import { type CallApi, openApi } from './api-calls.ts'
+import { type AskedRun as StartedRun, askClient, type AskingServer, takeClientAnswer } from './ask-client.ts'
 import { answerRequest, invalidParams, readMessage, requireText, RpcError, type RpcMethods } from './protocol.ts'
 import {
   type approvalInput,
@@ -88,17 +89,17 @@ async function callTool(server: Server, params: JsonObject): Promise<JsonObject>
   const tool = server.offered.get(name)
   if (!tool) throw invalidParams(`There is no tool ${JSON.stringify(name).slice(0, 100)} for this key.`)
   try {
-    return await runTool(server, tool, params['arguments'] ?? {})
+    return await runTool(server, tool, params)
   } catch (error) {
     if (error instanceof AppError && error.status < 500) return renderAnswer(renderError(error))
     throw error
   }
 }
 
-async function runTool(server: Server, tool: McpTool, given: unknown): Promise<JsonObject> {
-  const parsed = tool.input.safeParse(given)
+async function runTool(server: Server, tool: McpTool, params: JsonObject): Promise<JsonObject> {
+  const parsed = tool.input.safeParse(params['arguments'] ?? {})
   if (!parsed.success) return renderFailure({ message: z.prettifyError(parsed.error) })
-  if (tool.name === 'chat') return chat(server, parsed.data as z.infer<typeof chatInput>)
+  if (tool.name === 'chat') return chat(server, parsed.data as z.infer<typeof chatInput>, params)
   if (tool.name === 'approval_answer') return answerApproval(server, parsed.data as z.infer<typeof approvalInput>)
   const toCall = tool.toCall as ((input: unknown) => Parameters<CallApi>[0]) | undefined
   if (!toCall) throw new Error(`The tool ${tool.name} has no call.`)
@@ -151,18 +152,24 @@ const firstPollMs = 150
 const maxPollMs = 1_000
 
 /** The run is stored before this waits, so a client that goes away loses nothing. */
-async function chat(server: Server, { message, session_id: session, wait }: z.infer<typeof chatInput>) {
+async function chat(server: Server, input: z.infer<typeof chatInput>, params: JsonObject): Promise<JsonObject> {
+  const { message, session_id: session, wait } = input
+  const asking = { env: server.web.env, authority: server.authority, call: server.call, params }
+  const answered = await takeClientAnswer(asking)
+  if (answered) return followRun(server, answered.run, wait, answered.isDecided ? asking : undefined)
   const body = { input: message, ...(session !== undefined && { session_id: session }) }
   const started = await server.call({ method: 'POST', path: '/v1/runs', body })
-  if (!started.ok) return renderAnswer(started)
-  const ids = (await started.json()) as StartedRun
-  const run = await waitForRun(server, ids, wait ?? maxWaitSeconds)
-  const { status = 'running', output = null, error = null } = run ?? {}
-  const { session_id, run_id } = ids
-  return renderSuccess({ session_id, run_id, status, output, ...(error !== null && { error }) })
+  return started.ok ? followRun(server, (await started.json()) as StartedRun, wait, asking) : renderAnswer(started)
 }
 
-type StartedRun = { readonly session_id: string; readonly run_id: string }
+/** `asking`: the client may be asked about what the run waits for. */
+async function followRun(server: Server, ids: StartedRun, wait = maxWaitSeconds, asking?: AskingServer) {
+  const run = await waitForRun(server, ids, wait)
+  const { status = 'running', output = null, error = null } = run ?? {}
+  const question = asking && status === 'waiting' ? await askClient(asking, ids) : undefined
+  const { session_id, run_id } = ids
+  return question ?? renderSuccess({ session_id, run_id, status, output, ...(error !== null && { error }) })
+}
 
 async function waitForRun(
   { web, authority }: Server,

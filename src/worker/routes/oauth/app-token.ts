@@ -1,6 +1,7 @@
 /** Creates and verifies the tokens of connected apps. A token names its tenant, and opens `/mcp` alone. */
 
 import { BoundedMap } from '#agent/core/bounded-map.ts'
+import { isSameAddress } from '#agent/core/local-address.ts'
 import { systemAuthority } from '#agent/core/permission/authority.ts'
 import type { Identity } from '#agent/core/permission/roles.ts'
 import { encodeBase64Url } from '#agent/core/base64.ts'
@@ -54,12 +55,13 @@ export async function verifyAppToken(
   token: string,
 ): Promise<Identity | undefined> {
   const cached = cache.get(token)
-  if (cached && cached.until > clock.now()) return cached.resource === resource ? cached.identity : undefined
+  if (cached && cached.until > clock.now())
+    return isSameAddress(cached.resource, resource) ? cached.identity : undefined
   await requireShield(env, request)
   const parsed = token.startsWith(accessPrefix) ? await parseToken(env, token) : undefined
   const app = parsed && (await appsOf(env, parsed.tenantId).find(appsAuthority(parsed.tenantId), parsed))
   const holder = app && (await identifyHolder(env, parsed.tenantId, app.holder))
-  if (!holder || app.resource !== resource) return undefined
+  if (!holder || !isSameAddress(app.resource, resource)) return undefined
   const identity = limitToApp(holder, app)
   cache.set(token, { identity, resource, until: clock.now() + cacheMs })
   return identity
