@@ -12,8 +12,15 @@ export function splitKey(key: string): { readonly run: string; readonly name?: s
   return at < 0 ? { run: key } : { run: key.slice(0, at), name: key.slice(at + 1) }
 }
 
-/** Whether a change of this run belongs to the checkpoint. */
-export const isOfRun = (key: string | undefined, run: string): boolean => key !== undefined && splitKey(key).run === run
+/**
+ * The turns whose changes belong to the latest checkpoint. Names that were given during a turn do not end it: it would get a
+ * second checkpoint in its middle.
+ */
+export function listOpenTurns(keysNewestFirst: readonly string[]): readonly string[] {
+  const keys = keysNewestFirst.map(splitKey)
+  const last = keys.findIndex(({ name }) => name === undefined)
+  return keys.slice(0, last < 0 ? keys.length : last + 1).map(({ run }) => run)
+}
 
 export type Checkpoint = {
   /** Later checkpoints have larger ids. */

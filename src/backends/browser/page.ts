@@ -145,11 +145,14 @@ export class BrowserPage {
 
   /** The main frame first; at most 30 frames, two levels deep. */
   async frames(): Promise<readonly [PageFrame, ...PageFrame[]]> {
-    const trees = [undefined, ...this.#frameSessions.keys()].map((frameId) =>
-      this.send<{ frameTree: FrameTree }>('Page.getFrameTree', {}, frameId === undefined ? {} : { frameId }),
-    )
-    const [main, ...apart] = await Promise.all(trees)
-    if (!main) throw new CdpError('refused', 'The page has no frame.')
+    const treeOf = (at: { readonly frameId?: string }) =>
+      this.send<{ frameTree: FrameTree }>('Page.getFrameTree', {}, at)
+    // A frame may be gone before it answers.
+    const [main, ...found] = await Promise.all([
+      treeOf({}),
+      ...[...this.#frameSessions.keys()].map((frameId) => treeOf({ frameId }).catch(() => undefined)),
+    ])
+    const apart = found.filter((tree) => tree !== undefined)
     this.#mainFrameId = main.frameTree.frame.id
     const [first, ...others] = flatten(main.frameTree, 0)
     const known = new Set([first.id, ...others.map(({ id }) => id)])
@@ -186,10 +189,20 @@ export class BrowserPage {
   #handle(event: CdpEvent): void {
     const { method, params, sessionId = '' } = event
     if (method === 'Target.attachedToTarget') return this.#handleTarget(params as unknown as AttachedTarget)
+    if (method === 'Target.detachedFromTarget') return this.#forgetSession(String(params['sessionId']))
     if (method === 'Fetch.requestPaused' && this.#isOwn(sessionId))
       this.requests.handle(event, this.#sendTo(sessionId), this.#mainFrameId)
     if (method.startsWith('Network.') && this.#isOwn(sessionId)) this.activity.handle(event, this.#mainFrameId)
     if (sessionId === this.#sessionId) this.#handlePageEvent(event)
+  }
+
+  /** A frame that is gone, or that belongs to the process of its page now. */
+  #forgetSession(sessionId: string): void {
+    for (const [frameId, own] of this.#frameSessions) {
+      if (own !== sessionId) continue
+      this.#frameSessions.delete(frameId)
+      this.#worlds.delete(frameId)
+    }
   }
 
   /** Whether a session is that of the page, or of one of its frames. */

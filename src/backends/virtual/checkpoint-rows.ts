@@ -4,7 +4,7 @@
  * for their author.
  */
 
-import { type CheckpointLimits, checkpointLimits as standard, isOfRun } from '../checkpoints.ts'
+import { type CheckpointLimits, checkpointLimits as standard, listOpenTurns } from '../checkpoints.ts'
 import { workspaceRoot, isUnder, join } from './paths.ts'
 import type { Table } from './table.ts'
 
@@ -84,7 +84,7 @@ type CheckpointState = {
   readonly run: CheckpointRows['run']
   /** The current or last turn. */
   turn: string | undefined
-  latest: { readonly id: number; readonly run: string } | undefined
+  latest: { readonly id: number; readonly openTurns: readonly string[] } | undefined
   /** Author and path of changes that the latest checkpoint has recorded. */
   recorded: Set<string>
   totals: { rows: number; bytes: number } | undefined
@@ -185,10 +185,15 @@ const below = ({ options: { table } }: CheckpointState, directory: string) =>
 
 /** Returns the checkpoint of a change, and starts a new one when needed. Before the first one, changes by the user have none. */
 function checkpointFor(state: CheckpointState, author: ChangeAuthor): number | undefined {
-  state.latest ??= state.all<{ id: number; run: string }>('SELECT id, run FROM checkpoint ORDER BY id DESC LIMIT 1')[0]
+  state.latest ??= findLatest(state)
   const { turn, latest } = state
-  if (author === agentBit && turn !== undefined && !isOfRun(latest?.run, turn)) startCheckpoint(state, turn)
+  if (author === agentBit && turn !== undefined && !latest?.openTurns.includes(turn)) startCheckpoint(state, turn)
   return state.latest?.id
+}
+
+function findLatest({ all }: CheckpointState): CheckpointState['latest'] {
+  const rows = all<{ id: number; run: string }>('SELECT id, run FROM checkpoint ORDER BY id DESC')
+  return rows[0] && { id: rows[0].id, openTurns: listOpenTurns(rows.map(({ run }) => run)) }
 }
 
 function startCheckpoint(state: CheckpointState, run: string): void {
@@ -197,7 +202,7 @@ function startCheckpoint(state: CheckpointState, run: string): void {
   const expired = old.filter(({ at }, i) => i >= limits.checkpoints - 1 || at < now() - limits.ageMs)
   for (const { id } of expired.toReversed()) deleteCheckpoint(state, id)
   state.run('INSERT INTO checkpoint (run, at) VALUES (?, ?)', run, now())
-  state.latest = state.all<{ id: number; run: string }>('SELECT id, run FROM checkpoint ORDER BY id DESC LIMIT 1')[0]
+  state.latest = findLatest(state)
   state.recorded.clear()
 }
 

@@ -11,7 +11,7 @@ import {
   type Checkpoint,
   checkpointLimits,
   type Checkpoints,
-  isOfRun,
+  listOpenTurns,
   type Restored,
   type Selection,
 } from '#backends/checkpoints.ts'
@@ -61,7 +61,7 @@ export function openCheckpointArchive(options: ArchiveOptions): CheckpointArchiv
   return {
     begin: (id) => void (run = id),
     async saveBeforeChange(host) {
-      if (run === undefined || isOfRun(rows.newest()?.run, run)) return
+      if (run === undefined || listOpenTurns(rows.list().map((row) => row.run)).includes(run)) return
       const turn = run
       saving ??= saveCheckpoint(context, host, turn)
         .catch((error: unknown) =>

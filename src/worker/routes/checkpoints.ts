@@ -22,7 +22,10 @@ const checkpointShape = z.object({
       'The number for rollback. 1 is the newest: the state before the last turn that changed something, or a named one.',
     ),
   at: z.iso.datetime(),
-  run_id: z.string().nullable().describe('Null for a named one that a person has made.'),
+  run_id: z
+    .string()
+    .nullable()
+    .describe('Null for a named one that a person has made, or to which the files went back.'),
   name: z.string().nullable().describe('Null for the state before a turn.'),
   files: paths.describe('The first 200 files that the turn changed.'),
   count: z.int().describe('Number of changed files.'),

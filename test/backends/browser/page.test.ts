@@ -157,6 +157,14 @@ describe.skipIf(chromium === undefined)('a page (needs Chromium)', () => {
     expect(after).toContain(': "deep"')
   })
 
+  it('is left and found again when a frame has a process of its own, which ends with it', async () => {
+    const seen = await go('/apart')
+    expect(seen).toMatch(/- Iframe "In its own process"\n {2}- button "Inside"/)
+    await session.act(click(refOf(seen, 'Inside')))
+    expect(await go('/second')).toContain('Second')
+    expect(String((await session.act({ kind: 'back' }))['snapshot'])).toContain('Inside')
+  })
+
   it('lists its images', async () => {
     await go('/images')
     expect(await session.act({ kind: 'images' })).toMatchObject({

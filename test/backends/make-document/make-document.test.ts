@@ -67,6 +67,21 @@ describe('a document', () => {
     expect('pages' in read && read.total).toBeGreaterThan(2)
   })
 
+  it('in PDF has spaces where its text has them, also beside other fonts', async () => {
+    const text = 'Due 2026\\-11\\-28: **100\\.00**, see `a b`(*un*done) and **two** *words*.'
+    const wide = `${'**w**x'.repeat(60)} end`
+    const read = await openDocuments({ loader, owner: 'test' }).pdf(
+      await write('pdf', `${text}\n\n| ${text} |\n|---|\n\n${wide}`),
+      signal,
+    )
+    const lines = ('pages' in read ? read.pages.join('\n') : read.refused).split('\n')
+    const expected = 'Due 2026-11-28: 100.00, see a b(undone) and two words.'
+    expect(lines.slice(0, 2)).toEqual([expected, expected])
+    const rest = lines.slice(2).join('')
+    expect(rest.replaceAll(' ', '')).toBe(`${'wx'.repeat(60)}end`)
+    expect(rest).toContain('x end')
+  })
+
   it('in PowerPoint has a slide for each heading', async () => {
     const bytes = await write('pptx', '# One\n\n- a & b\n\n## Two\n\nText.\n\n---\n\n# Three\n\n| A |\n|---|\n| =1 |')
     expect(await Promise.all([1, 2, 3].map((n) => entryOf(bytes, `ppt/slides/slide${n}.xml`)))).toEqual([

@@ -10,6 +10,8 @@ beforeAll(applyMigrations)
 const tool = (name: string, input: object) => calls({ name, input })
 const write = (content: string) => tool('write_file', { path: 'a.txt', content })
 
+type Pending = { data: { id: string; tool: string; session_id: string }[] }
+
 async function session(...replies: readonly Reply[]) {
   const scripted = model(replies)
   const { id } = await newSession({ model: scripted.id })
@@ -19,6 +21,7 @@ async function session(...replies: readonly Reply[]) {
     scripted,
     ask: (input = 'go') => send(id, input),
     read: async () => (await request('GET', `${path}/files/a.txt`)).text(),
+    exists: async () => (await request('GET', `${path}/files/a.txt`)).ok,
     put: (text: string) => request('PUT', `${path}/files/a.txt`, { body: text }),
     create: async (name: string) => (await call('POST', `${path}/checkpoints`, { body: { name } })).status,
     list: async () =>
@@ -67,6 +70,30 @@ describe('a checkpoint that a person names', () => {
     expect(await read()).toBe('one\n')
   })
 
+  it.each([
+    ['/rollback 1', 'one\n', 1],
+    ['/rollback 2', '', 2],
+    ['/rollback 3', 'two\n', 0],
+  ])('is not counted by %s', async (command, text, undone) => {
+    const { ask, exists, read, create } = await session(write('one\n'), says('1'), write('two\n'), says('2'))
+    await ask()
+    await create('between')
+    await ask()
+    await create('after')
+    await ask('/checkpoint by command')
+    const answer = (await ask(command)).output
+    expect(answer).toContain(undone ? `Undone: ${undone} turn` : 'no such state')
+    expect((await exists()) ? await read() : '').toBe(text)
+  })
+
+  it('is not taken for the turn that gave its name, once the files went back to it', async () => {
+    const { ask, put, rollback } = await session(tool('checkpoint', { name: 'safe' }), write('one\n'), says('1'))
+    await ask()
+    expect((await rollback({ name: 'safe' })).body.undone).toBe(0)
+    await put('by hand\n')
+    expect((await ask('/rollback')).output).toContain('no such state')
+  })
+
   it.each([[''], ['12'], ['x'.repeat(65)]])('cannot be named %j', async (name) => {
     expect(await (await session()).create(name)).toBe(400)
   })
@@ -93,7 +120,6 @@ describe('a checkpoint that the agent names', () => {
       says('Restored.'),
     )
     const running = ask()
-    type Pending = { data: { id: string; tool: string; session_id: string }[] }
     const pending = await until(async () =>
       (await call<Pending>('GET', '/api/approvals')).body.data.find((one) => one.session_id === id),
     )
@@ -103,6 +129,34 @@ describe('a checkpoint that the agent names', () => {
     expect((await running).output).toBe('Restored.')
     expect(await read()).toBe('one\n')
     expect(results().at(-1)).toContain('"restored":1')
+  })
+
+  it('begins its turn when nothing was changed before, and stays when the turn is taken out', async () => {
+    const { ask, exists, list } = await session(tool('checkpoint', { name: 'safe' }), write('one\n'), says('1'))
+    await ask()
+    expect((await ask('/rollback')).output).toContain('Restored: a.txt. Undone: 1 turn.')
+    expect(await exists()).toBe(false)
+    expect((await list()).map(({ name }) => name)).toEqual(['safe'])
+  })
+
+  it('does not divide its turn, and neither does one that a person names meanwhile', async () => {
+    const { ask, id, create, exists, list, rollback } = await session(
+      write('one\n'),
+      tool('checkpoint', { name: 'safe' }),
+      tool('restore', { name: 'safe' }),
+      write('two\n'),
+      says('2'),
+    )
+    const running = ask()
+    const pending = await until(async () =>
+      (await call<Pending>('GET', '/api/approvals')).body.data.find((one) => one.session_id === id),
+    )
+    expect(await create('meanwhile')).toBe(201)
+    await call('POST', `/api/approvals/${pending.id}`, { body: { decision: 'deny' } })
+    await running
+    expect((await list()).map(({ name }) => name)).toEqual(['meanwhile', 'safe', null])
+    expect((await rollback({})).body.undone).toBe(1)
+    expect(await exists()).toBe(false)
   })
 
   it('that is unknown is answered with the names that there are', async () => {

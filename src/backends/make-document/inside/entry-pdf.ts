@@ -20,7 +20,12 @@ type Fonts = Readonly<Record<'plain' | 'bold' | 'italic' | 'code', PDFFont>> & {
   readonly other: PDFFont | undefined
   readonly isStandard: HasCharacter
 }
-type PdfWord = { readonly text: string; readonly font: PDFFont }
+type PdfWord = {
+  readonly text: string
+  readonly font: PDFFont
+  /** There is no space before it: it goes on in another font. */
+  readonly isGlued: boolean
+}
 type Layout = { readonly file: PDFDocument; readonly fonts: Fonts; current: PDFPage; y: number }
 type PdfStyle = { readonly size: number; readonly left: number; readonly mark?: string; readonly isBold?: boolean }
 
@@ -160,10 +165,10 @@ function drawWords({ current, y }: Layout, words: readonly PdfWord[], left: numb
     while (words[end]?.font === font) end++
     const text = words
       .slice(at, end)
-      .map((word) => word.text)
-      .join(' ')
+      .map((word, n) => `${n === 0 || word.isGlued ? '' : ' '}${word.text}`)
+      .join('')
     current.drawText(text, { x, y, size, font })
-    x += font.widthOfTextAtSize(`${text} `, size)
+    x += font.widthOfTextAtSize(words[end]?.isGlued ? text : `${text} `, size)
     at = end
   }
 }
@@ -175,36 +180,62 @@ function toWords(runs: readonly StyledRun[], fonts: Fonts, isBold: boolean): rea
     if (isBold || run.bold) return bold
     return run.italic ? italic : plain
   }
+  let isOpen = false
   return runs.flatMap((run) => {
     const own = fontOf(run)
     // The fonts have one kind of white space.
     const parts = run.code ? [run.text.replaceAll('\t', '    ').replace(/\s/g, ' ')] : run.text.split(/\s+/)
     const fits = (text: string) => [...text].every((char) => isStandard(char.codePointAt(0) ?? 0))
-    return parts.filter(Boolean).map((text) => ({ text, font: fits(text) ? own : (other ?? own) }))
+    // An empty part stands for white space at the edge of the run.
+    const isFirstGlued = isOpen && parts[0] !== ''
+    isOpen = parts.at(-1) !== '' || (isOpen && parts.length === 1)
+    return parts.filter(Boolean).map((text, n) => {
+      return { text, font: fits(text) ? own : (other ?? own), isGlued: n === 0 && isFirstGlued }
+    })
   })
 }
 
 function wrap(words: readonly PdfWord[], size: number, width: number): readonly (readonly PdfWord[])[] {
   const lines: PdfWord[][] = [[]]
   let used = 0
-  for (const word of words.flatMap((one) => breakWord(one, size, width))) {
-    const wide = word.font.widthOfTextAtSize(`${word.text} `, size)
-    if (used + wide > width && used > 0) {
-      lines.push([])
-      used = 0
+  const nextUnless = (wide: number): void => {
+    if (used + wide <= width || used === 0) return
+    lines.push([])
+    used = 0
+  }
+  const widthOf = ({ text, font }: PdfWord): number => font.widthOfTextAtSize(text, size)
+  for (const unit of joinGlued(words.flatMap((one) => breakWord(one, size, width)))) {
+    const space = unit.at(-1)?.font.widthOfTextAtSize(' ', size) ?? 0
+    nextUnless(unit.reduce((sum, word) => sum + widthOf(word), space))
+    for (const word of unit) {
+      // The unit may be wider than a line.
+      nextUnless(widthOf(word))
+      lines.at(-1)?.push(word)
+      used += widthOf(word)
     }
-    lines.at(-1)?.push(word)
-    used += wide
+    used += space
   }
   return lines
 }
 
+/** Words without a space between them stay in one line. */
+function joinGlued(words: readonly PdfWord[]): readonly (readonly PdfWord[])[] {
+  const units: PdfWord[][] = []
+  for (const word of words) {
+    const last = units.at(-1)
+    if (word.isGlued && last) last.push(word)
+    else units.push([word])
+  }
+  return units
+}
+
 /** Breaks a word that is wider than a line. */
-function breakWord({ text, font }: PdfWord, size: number, width: number): readonly PdfWord[] {
-  if (font.widthOfTextAtSize(text, size) <= width) return [{ text, font }]
+function breakWord({ text, font, isGlued }: PdfWord, size: number, width: number): readonly PdfWord[] {
+  if (font.widthOfTextAtSize(text, size) <= width) return [{ text, font, isGlued }]
   const chars = Math.max(1, Math.floor((text.length * width) / (font.widthOfTextAtSize(text, size) * 1.1)))
   return Array.from({ length: Math.ceil(text.length / chars) }, (_, n) => ({
     text: text.slice(n * chars, (n + 1) * chars),
     font,
+    isGlued: isGlued || n > 0,
   }))
 }

@@ -131,7 +131,19 @@ export function parseRuns(text: string): readonly StyledRun[] {
     runs.push(...plain(text.slice(at, match.index)), markedRun(match))
     at = match.index + match[0].length
   }
-  return [...runs, ...plain(text.slice(at))]
+  return joinPlain([...runs, ...plain(text.slice(at))])
+}
+
+/** An escaped character is a part of the text around it. */
+function joinPlain(runs: readonly StyledRun[]): readonly StyledRun[] {
+  const joined: StyledRun[] = []
+  const isPlain = (run: StyledRun | undefined) => run !== undefined && Object.keys(run).length === 1
+  for (const run of runs) {
+    const last = joined.at(-1)
+    if (last && isPlain(last) && isPlain(run)) joined[joined.length - 1] = { text: last.text + run.text }
+    else joined.push(run)
+  }
+  return joined
 }
 
 const plain = (text: string): readonly StyledRun[] => (text ? [{ text }] : [])

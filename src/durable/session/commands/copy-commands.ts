@@ -36,7 +36,7 @@ export const rollbackCommand: CommandHandler = async (session, { words }) => {
   const all = words.some((word) => /^(?:--)?all$/i.test(word))
   const named = words.filter((word) => !/^(?:--)?all$/i.test(word)).join(' ')
   if (/^[0+-]/.test(named)) return usageReply('rollback')
-  const ref = /^\d+$/.test(named) ? { n: Number(named) } : named ? { name: named } : {}
+  const ref = /^\d+$/.test(named) ? { turn: Number(named) } : named ? { name: named } : {}
   const { storage } = session.outside
   const done = await orUnreachable(() => rollback(session, storage, { ...ref, ...(all && { all }) }))
   return reply(describeRollback(done))

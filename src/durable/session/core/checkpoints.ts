@@ -59,8 +59,13 @@ export type RollbackResult =
 /** A checkpoint by its number or its name. */
 export type CheckpointRef = number | string
 
-/** Without `n` and `name`: to the state before the last turn that changed something. */
-export type RollbackRequest = { readonly n?: number | undefined; readonly name?: string | undefined } & Selection
+/** Without `n` and `name`: to the state before the last turn that changed something, or the last but N. */
+export type RollbackRequest = {
+  readonly n?: number | undefined
+  readonly name?: string | undefined
+  /** 1 is the last turn. Names are not counted. */
+  readonly turn?: number | undefined
+} & Selection
 
 const maxDiffChars = 200_000
 /** A diff shows only the names of larger files. */
@@ -253,21 +258,21 @@ function text(bytes: Uint8Array | undefined): { readonly text: string } | 'binar
 export async function rollback(
   session: Session,
   storage: Pick<DurableObjectStorage, 'transactionSync'>,
-  { n, name, ...given }: RollbackRequest,
+  { n, name, turn = 1, ...given }: RollbackRequest,
 ): Promise<RollbackResult> {
   const selection = selectionIn(session, given)
   const current = await currentCheckpoints(session)
-  const isOfTurn = ({ run }: Checkpoint) => splitKey(run).name === undefined
-  const checkpoint =
-    n === undefined && name === undefined ? current?.now.find(isOfTurn) : current && pick(current, name ?? n ?? 1)
+  const ref = name ?? n
+  const checkpoint = current && (ref === undefined ? beginningsOfTurns(session, current)[turn - 1] : pick(current, ref))
   if (!current || !checkpoint) return { kind: 'missing' }
-  const isWhole = selection.path === undefined && isOfTurn(checkpoint)
+  const key = splitKey(checkpoint.run)
+  const isWhole = selection.path === undefined && (ref === undefined || key.name === undefined)
   const done = await restoreFiles(storage, {
     all: current.all,
     checkpoint,
     selection,
     isRefused: () => session.store.hasOpenTurn,
-    alsoDo: () => (isWhole ? undoFrom(session, checkpoint.run) : nothingUndone),
+    alsoDo: () => (isWhole ? undoFrom(session, key.run) : nothingUndone),
   })
   if (typeof done === 'string') return { kind: done }
   const { restored, kept, left } = done.files
@@ -275,6 +280,23 @@ export async function rollback(
   const short = relativeTo(session)
   const paths = { restored: restored.map(short), kept: kept.map(short), left_out: left.map(short) }
   return { kind: 'done', ...paths, ...done.also }
+}
+
+/**
+ * The first checkpoint of each turn that changed files, newest first. It has a name when the turn gave one before its
+ * first change; a command that gives a name is no turn.
+ */
+function beginningsOfTurns({ journal }: Session, { now }: CurrentCheckpoints): readonly Checkpoint[] {
+  const byRun = Map.groupBy(now, ({ run }) => splitKey(run).run)
+  byRun.delete('')
+  return [...byRun]
+    .filter(
+      ([run, all]) =>
+        all.some((one) => splitKey(one.run).name === undefined) ||
+        (all.some(({ count }) => count > 0) && journal.rowsOfRun(run).length > 0),
+    )
+    .flatMap(([, all]) => all.at(-1) ?? [])
+    .toSorted((a, b) => b.id - a.id)
 }
 
 /** Restores files for the turn that runs. The conversation stays. */
@@ -330,8 +352,9 @@ async function restoreFiles<T>(
     })
     if (!done) continue
     await all.finishRestore()
-    // A rollback of everything removes the checkpoint; one with a name stays.
-    if (splitKey(checkpoint.run).name !== undefined && selection.path === undefined) await all.mark(checkpoint.run)
+    // A rollback of everything removes the checkpoint; its name stays. It no longer begins the turn that gave it.
+    const { name } = splitKey(checkpoint.run)
+    if (name !== undefined && selection.path === undefined) await all.mark(keyOfName(name))
     return done
   }
 }

@@ -24,6 +24,8 @@ import { skillParam } from '../../openapi/path-params.ts'
 
 const tag = 'Skills'
 const timeoutMs = 30_000
+/** Places are asked one after the other. */
+const searchTimeoutMs = 10_000
 const maxRequests = 60
 
 const accept = z.boolean().default(false).describe('Store it although the scan asks for caution.')
@@ -85,12 +87,12 @@ async function fetchSkill(call: SkillCall, url: string, name: string | undefined
   return outcome.files
 }
 
-function createFetch({ env, tenant, web }: SkillCall): FetchBytes {
+function createFetch({ env, tenant, web }: SkillCall, patienceMs = timeoutMs): FetchBytes {
   const guardedFetch = createTenantFetch(env, tenant.id, (work) => web.executionCtx.waitUntil(work))
   let requests = 0
   return async (url, maxBytes) => {
     if (++requests > maxRequests) throw new Error('it needs too many requests')
-    const { response, url: last } = await guardedFetch({ url, follow: true, maxBytes, timeoutMs })
+    const { response, url: last } = await guardedFetch({ url, follow: true, maxBytes, timeoutMs: patienceMs })
     const bytes = new Uint8Array(await response.arrayBuffer())
     return { status: response.status, url: last, contentType: response.headers.get('content-type') ?? '', bytes }
   }
@@ -190,7 +192,7 @@ export const skillImportRoutes = [
       const asked = source === undefined ? [...new Set(sources)] : [source]
       for (const address of asked) await requireFetch(call, address, 'source')
       const { searchSources } = await loadSkillModule()
-      return Response.json(await searchSources({ query, sources: asked, fetch: createFetch(call) }))
+      return Response.json(await searchSources({ query, sources: asked, fetch: createFetch(call, searchTimeoutMs) }))
     },
   }),
   route({

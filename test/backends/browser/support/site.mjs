@@ -39,6 +39,10 @@ const pages = {
     'Console',
     `<script>console.log('hello',{a:1});console.error('bad thing');setTimeout(()=>{throw new Error('late failure')},0)</script><p>x`,
   ),
+  '/apart': page(
+    'Apart',
+    '<iframe title="In its own process" sandbox="allow-scripts" srcdoc="<button>Inside</button>"></iframe>',
+  ),
   '/frames': page(
     'Frames',
     '<h1>Outer</h1><iframe src="/inner" title="Inner frame" width=400 height=200></iframe><p>after',
