@@ -12,9 +12,6 @@ const headShare = 0.4
 // oxlint-disable-next-line no-control-regex -- this pattern removes control sequences
 const controlSequences = /\u001B(?:\[[0-?]*[ -/]*[@-~]|\][^\u0007\u001B]*(?:\u0007|\u001B\\)|[@-Z\\-_])/g
 
-// oxlint-disable-next-line no-control-regex -- colours begin with a control character
-export const hasColours = (text: string): boolean => /\u001B\[[\d;:]{1,60}m/.test(text)
-
 /** `redact`: knows the exact values of secrets. A format may end before a value does, so values are masked first. */
 export const cleanOutput = (text: string, redact = maskSecrets): string =>
   redact(text.replace(controlSequences, '').trimEnd())

@@ -9,7 +9,7 @@ import { fail, failWith } from '../tool-result.ts'
 import { failOnBackendError } from '../fail-on-backend-error.ts'
 import { keepOutput, maxKeptBytes } from '../kept-output.ts'
 import { assessWithFiles, describeVerdict } from './assess-command.ts'
-import { cleanOutput, hasColours, replaceBinary } from './format-output.ts'
+import { cleanOutput, replaceBinary } from './format-output.ts'
 import { renderScreen, withPty } from './pty-command.ts'
 import type { ShellPolicy } from '#agent/core/permission/shell-policy.ts'
 
@@ -95,7 +95,6 @@ async function runCommand(request: Input, context: TerminalContext) {
   const { backend, shell, signal, reportProgress } = context
   const { command, timeout = defaultTimeoutSeconds, workdir } = request
   const state = shell.read()
-  let isReported = false
   const directory = await existingDirectory(backend, state.cwd, signal)
   const cwd = workdir === undefined ? directory : backend.resolve(workdir, directory)
   if (request.background) return startInBackground(toBackgroundRequest(request, cwd), context)
@@ -105,21 +104,13 @@ async function runCommand(request: Input, context: TerminalContext) {
     timeoutMs: timeout * 1000,
     signal,
     maxOutput: maxKeptBytes,
-    ...(reportProgress && { onOutput: (_: string, text: string) => ((isReported = true), reportProgress(text)) }),
+    ...(reportProgress && { onOutput: (_: string, text: string) => reportProgress(text) }),
   }
   const result = await backend.exec(request.pty ? withPty(command) : command, options)
-  if (!isReported) reportColours(result, context)
   // A call that was stopped may return late, after other calls.
   if (!signal.aborted)
     shell.write({ cwd: workdir === undefined ? result.cwd : directory, env: mergeEnvironment(state.env, result) })
   return renderAnswer(request.pty ? { ...result, stdout: renderScreen(result.stdout) } : result, request, context)
-}
-
-/** The result has no colours. This shows people those of a shell that reports nothing while it runs. */
-function reportColours({ stdout, stderr }: ExecResult, { shell, reportProgress }: TerminalContext): void {
-  const output = joinOutput(stdout, stderr)
-  // A colour inside of a secret would hide it from the mask.
-  if (hasColours(output) && cleanOutput(output, shell.redact) === cleanOutput(output, String)) reportProgress?.(output)
 }
 
 const toBackgroundRequest = (request: Input, cwd: string) => {

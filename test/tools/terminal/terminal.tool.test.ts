@@ -23,19 +23,6 @@ describe('terminal', () => {
     expect((await run({ command: 'x' })).result).toEqual({ output: 'red\noops', exit_code: 0, cwd: '/workspace' })
   })
 
-  it.each([
-    ['of a shell that reports nothing meanwhile', '\u001B[31mred\u001B[0m', ['\u001B[31mred\u001B[0m\noops']],
-    ['none without colours', 'red', []],
-    ['none around a part of a secret', 'aB3$\u001B[31mx9&Kd\u001B[0m', []],
-  ])('shows people the colours: %s', async (_, stdout, reported) => {
-    const { backend, shell } = setUp({ stdout, stderr: 'oops' })
-    const { redact } = createRedactor(['aB3$x9&Kd'])
-    const texts: string[] = []
-    const reportProgress = (text: string) => void texts.push(text)
-    await call(terminal, { command: 'x' }, { backend, shell: { ...shell, redact } }, { reportProgress })
-    expect(texts).toEqual(reported)
-  })
-
   it('masks the whole value of a secret, also behind the end of a format', async () => {
     const { backend, shell } = setUp({ stdout: 'MY_TOKEN=aB3$x9&Kd 7=Wm%pT~Y9\n' })
     const { redact } = createRedactor(['aB3$x9&Kd 7=Wm%pT~Y9'])
