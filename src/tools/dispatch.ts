@@ -338,6 +338,9 @@ const maxDeltaChars = 2_000
 /** Longer than a private key, so that the end of one whose beginning is dropped is not shown. */
 const maxBufferedChars = 20_000
 
+// oxlint-disable-next-line no-control-regex -- colours begin with a control character
+const colour = /\u001B\[[\d;:]{1,60}m/
+
 type ReportOptions = {
   readonly schedule: ScheduleTimer
   readonly openRedaction: () => RedactionStream
@@ -346,7 +349,7 @@ type ReportOptions = {
 
 type ProgressReport = {
   readonly report: (text: string) => void
-  /** Drops what is not reported yet: the result of the call has it. */
+  /** Drops what is not reported yet: the result of the call has it, but without colours. */
   readonly end: () => void
 }
 
@@ -356,13 +359,13 @@ type ProgressReport = {
  */
 export function openProgress({ schedule, openRedaction, emit }: ReportOptions): ProgressReport {
   let redaction: RedactionStream | undefined
-  let [buffer, omittedChars, events, isOver] = ['', 0, 0, false]
+  let [buffer, omittedChars, events, isOver, isColoured] = ['', 0, 0, false, false]
   let cancelTimer: (() => void) | undefined
 
   const flush = () => {
     cancelTimer = undefined
     redaction ??= openRedaction()
-    const shown = redaction.push(buffer) + redaction.settle()
+    const shown = redaction.push(buffer) + (isOver ? redaction.flush() : redaction.settle())
     buffer = ''
     if (shown === '') return
     events++
@@ -380,12 +383,14 @@ export function openProgress({ schedule, openRedaction, emit }: ReportOptions): 
     report(text) {
       if (isOver || text === '') return
       buffer += text
+      isColoured ||= colour.test(text)
       if (buffer.length > 2 * maxBufferedChars) drop(buffer.length - maxBufferedChars)
       cancelTimer ??= schedule(events < frequentEvents ? intervalMs : slowIntervalMs, flush)
     },
     end() {
       isOver = true
       cancelTimer?.()
+      if (isColoured) flush()
     },
   }
 }

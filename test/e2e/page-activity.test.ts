@@ -71,6 +71,22 @@ describe.skipIf(chromium === undefined)('what tools do', () => {
     await page.context().close()
   })
 
+  it('keeps the colours of a command when its run has ended', async () => {
+    const page = await open('de-DE', 360, await client.newSession())
+    const field = page.getByRole('textbox', { name: 'Nachricht' })
+    const command = String.raw`printf '\\033[31mred\\033[0m and plain\\n'`
+    await field.fill(`[[call terminal {"command":"${command}"} then say Printed.]]`)
+    await field.press('Enter')
+    await page.getByText('Printed.', { exact: true }).waitFor()
+    await page.locator('.end-of-run .actions').waitFor()
+    await page.locator('.block.calls .tool > summary').click()
+    const red = page.locator('.term .ansi-red', { hasText: /^red$/ })
+    await red.waitFor()
+    const colour = (one: typeof red) => one.evaluate((element) => getComputedStyle(element).color)
+    expect(await colour(red)).not.toBe(await colour(page.locator('.term')))
+    await page.context().close()
+  })
+
   itInTurn('is the call itself when there is one, and says that it failed', async () => {
     const id = await client.newSession()
     await client.chat(id, '[[call read_file {"path":"missing.txt"} then say Not there.]]')

@@ -369,11 +369,11 @@ describe.skipIf(chromium === undefined)('the screens of what the API has', () =>
   itInTurn('lists the hosts that commands have called, with what was refused', async () => {
     await client.send('PATCH', '/api/settings', { body: { terminal: { network: 'public' } } })
     const id = await client.newSession()
-    await client.chat(id, '[[call terminal {"command":"curl -s http://127.0.0.1:9/"} then say called]]')
+    await client.chat(id, '[[call terminal {"command":"curl -s http://127.0.0.2:9/"} then say called]]')
     await openScreen(page, 'usage')
     const hosts = page.getByRole('region', { name: 'Hosts that agents have called' })
-    const row = hosts.locator('tbody tr', { hasText: '127.0.0.1' })
-    expect((await row.locator('td').allInnerTexts()).slice(0, 4)).toEqual(['127.0.0.1', '0', '0 B', '1'])
+    const row = hosts.locator('tbody tr', { hasText: '127.0.0.2' })
+    expect((await row.locator('td').allInnerTexts()).slice(0, 4)).toEqual(['127.0.0.2', '0', '0 B', '1'])
   })
 
   itInTurn('lets the owner make rules for sign-ins, and seals with a new data key', async () => {

@@ -28,6 +28,23 @@ it('joins what is printed within 200 ms, and is silent without output', async ()
   expect([deltas.length, clock.pending()]).toEqual([1, 0])
 })
 
+it('ends with what is not reported yet where that has colours, masked: the result has none', async () => {
+  const quick = open(['correct horse'])
+  quick.report('\u001B[31mred\u001B[0m correct horse\n')
+  quick.end()
+  expect(quick.deltas).toEqual(['\u001B[31mred\u001B[0m ***\n'])
+  const long = open()
+  long.report('\u001B[1;32mok\u001B[0m\n')
+  await long.clock.pass(200)
+  long.report('plain\n')
+  long.end()
+  expect(long.deltas.at(-1)).toBe('plain\n')
+  const plain = open()
+  plain.report('no colours [31m\n')
+  plain.end()
+  expect([plain.deltas, plain.clock.pending()]).toEqual([[], 0])
+})
+
 it('shows the end of much output, and says how much is left out', async () => {
   const { report, clock, deltas } = open()
   for (let n = 0; n < 100_000; n++) report(`line ${n}\n`)

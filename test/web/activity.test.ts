@@ -2,7 +2,7 @@
 
 import { describe, expect, it } from 'vitest'
 import { kindOf, summarise, timeOf } from '../../web/model/activity.ts'
-import { readTerminal } from '../../web/model/ansi.ts'
+import { colourOutput, readTerminal } from '../../web/model/ansi.ts'
 import type { ToolBlock } from '../../web/model/blocks.ts'
 
 const call = (tool: string, input: unknown = {}, more: Partial<ToolBlock> = {}): ToolBlock => ({
@@ -78,5 +78,13 @@ describe('the output of a terminal', () => {
     ['HTML as text', '<b>x</b>', ['<b>x</b>|']],
   ])('has %s', (_name, output, spans) =>
     expect(readTerminal(output).map(({ text, kind }) => `${text}|${kind}`)).toEqual(spans),
+  )
+
+  it.each<[string, string, string, readonly string[]]>([
+    ['of what came while it ran', 'red x', `${esc}[31mred${esc}[0m x\n`, ['red|ansi-red', ' x\n|']],
+    ['none where only a part came', 'red x\nmore', `${esc}[31mred${esc}[0m x\n`, ['red x\nmore|']],
+    ['none where nothing came', 'x', '', ['x|']],
+  ])('has the colours: %s', (_name, output, progress, spans) =>
+    expect(colourOutput(output, progress).map(({ text, kind }) => `${text}|${kind}`)).toEqual(spans),
   )
 })

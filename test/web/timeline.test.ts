@@ -243,7 +243,7 @@ describe('cards of calls', () => {
 
   it('keep the time of a call when its message takes their place', () => {
     const ended = run([event('tool.started', { ...completed, input: {} }), event('tool.completed', completed)])
-    const { messages, durations } = addMessages(
+    const { messages, watched } = addMessages(
       ended,
       [
         message(2, 'assistant', { tool_calls: [call('terminal', {})] }),
@@ -251,7 +251,32 @@ describe('cards of calls', () => {
       ],
       'run1',
     )
-    expect(toBlocks(messages, durations)).toMatchObject([{ kind: 'tool', ms: 70 }])
+    expect(toBlocks(messages, watched)).toMatchObject([{ kind: 'tool', ms: 70 }])
+  })
+
+  it('keep the colours of their output, and the time that a question took, when the run ends', () => {
+    const asked = { ...completed, call_id: 'q', tool: 'clarify', duration_ms: 0 }
+    const ended = run([
+      event('tool.started', { ...completed, input: {} }),
+      event('tool.progress', { ...completed, delta: '\u001B[31mred\u001B[0m\n' }),
+      event('tool.completed', completed),
+      event('tool.started', { ...asked, input: {} }),
+      event('tool.completed', { ...asked, at: '2026-11-22T10:00:09Z' }),
+    ])
+    const calls = [call('terminal', {}), { ...call('clarify', {}), id: 'q' }]
+    const { messages, watched } = addMessages(
+      ended,
+      [
+        message(2, 'assistant', { tool_calls: calls }),
+        message(3, 'tool', { tool_call_id: 'c', content: '{"output":"red"}' }),
+        message(4, 'tool', { tool_call_id: 'q', content: '{}' }),
+      ],
+      'run1',
+    )
+    expect(toBlocks(messages, watched)).toMatchObject([
+      { tool: 'terminal', ms: 70, progress: '\u001B[31mred\u001B[0m\n' },
+      { tool: 'clarify', ms: 9_000 },
+    ])
   })
 
   it('tell a call that was not allowed from one that has failed', () => {

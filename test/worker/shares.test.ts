@@ -70,6 +70,14 @@ describe('a shared conversation', () => {
     const now = clock.now()
     const later = vi.spyOn(clock, 'now').mockImplementation(() => now + 86_400_001)
     expect((await open(expiring.url)).status).toBe(404)
+    const show = async (headers: Record<string, string>) => {
+      const answer = await request('GET', new URL(expiring.url).pathname, { key: null, headers })
+      return [answer.status, answer.headers.get('content-type'), await answer.text()]
+    }
+    const html = [404, 'text/html; charset=utf-8']
+    expect(await show({ accept: 'text/html' })).toEqual([...html, expect.stringContaining('it has expired')])
+    const german = { accept: 'text/html,*/*', 'accept-language': 'de-AT,de;q=0.9' }
+    expect(await show(german)).toEqual([...html, expect.stringContaining('Er ist abgelaufen')])
     later.mockRestore()
     await call('PATCH', `/api/admin/tenants/${tenant}`, { body: { status: 'suspended' } })
     expect((await open(left.url)).status).toBe(404)

@@ -48,6 +48,18 @@ const kindOf = ({ colour, isBold, isDim }: Style): string =>
 /** A progress bar writes its line again after a carriage return: the last one is shown. */
 const lastOfLines = (text: string): string => text.replaceAll('\r\n', '\n').replace(/[^\n]*\r(?!$)(?=[^\n])/g, '')
 
+const hasText = (spans: readonly TerminalSpan[], text: string): boolean =>
+  spans
+    .map((span) => span.text)
+    .join('')
+    .trimEnd() === text.trimEnd()
+
+/** The result is what the model reads, without colours. They are those of what came while it ran, where that is all of it. */
+export function colourOutput(output: string, progress: string): readonly TerminalSpan[] {
+  const live = progress ? readTerminal(progress) : []
+  return hasText(live, output) ? live : readTerminal(output)
+}
+
 export function readTerminal(output: string): readonly TerminalSpan[] {
   const text = lastOfLines(output)
   const spans: TerminalSpan[] = []

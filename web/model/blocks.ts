@@ -71,10 +71,10 @@ export type Block =
   | (Common & { readonly kind: 'notice'; readonly text: string; readonly source?: string })
   | (Common & Subagent & { readonly kind: 'subagent' })
 
-/** The time that calls took, by the key of their block. Messages do not have it. */
-export type Durations = Readonly<Record<string, number>>
+/** What messages do not have: the time that calls took, and their output as it came, with its colours. By key of the block. */
+export type Watched = Readonly<Record<string, { readonly ms?: number; readonly progress?: string }>>
 
-export function toBlocks(messages: readonly Message[], durations: Durations = {}): readonly Block[] {
+export function toBlocks(messages: readonly Message[], watched: Watched = {}): readonly Block[] {
   const results = new Map(
     messages.flatMap((message) =>
       message.role === 'tool' ? [[`${message.run_id} ${message.tool_call_id}`, message]] : [],
@@ -83,8 +83,8 @@ export function toBlocks(messages: readonly Message[], durations: Durations = {}
   return messages
     .flatMap((message) => blocksOf(message, results))
     .map((block) => {
-      const ms = durations[block.key]
-      return (block.kind === 'tool' || block.kind === 'thinking') && ms !== undefined ? { ...block, ms } : block
+      const seen = watched[block.key]
+      return seen && (block.kind === 'tool' || block.kind === 'thinking') ? { ...block, ...seen } : block
     })
 }
 

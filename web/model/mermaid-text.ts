@@ -10,9 +10,11 @@ const signs = '[](){}<>|";&\\/'
 const hide = (label: string): string =>
   decode(label).replace(/[[\](){}<>|";&\\/]/g, (sign) => String.fromCharCode(firstSign + signs.indexOf(sign)))
 
-/** Puts the signs back into the finished SVG. */
+/** Puts the signs back into the finished SVG, and drops the only words of the library: `(no attributes)` of an entity. */
 export const showSigns = (svg: string): string =>
-  svg.replace(/[\uE000-\uE00D]/g, (hidden) => `&#${signs.charCodeAt(hidden.charCodeAt(0) - firstSign)};`)
+  svg
+    .replace(/(?<=font-style="italic">)\(no attributes\)(?=<)/g, '')
+    .replace(/[\uE000-\uE00D]/g, (hidden) => `&#${signs.charCodeAt(hidden.charCodeAt(0) - firstSign)};`)
 
 const entities: Readonly<Record<string, string>> = { quot: '"', amp: '&', lt: '<', gt: '>', nbsp: ' ' }
 /** Mermaid writes `#quot;` and `#35;`, and HTML `&quot;`. */

@@ -4,7 +4,7 @@
  */
 
 import type { Approval, Message, Question, SessionEvent } from './types.ts'
-import { type Block, type Durations, stateOf, textOf, type UserBlock } from './blocks.ts'
+import { type Block, stateOf, textOf, type UserBlock, type Watched } from './blocks.ts'
 import { splitAttached } from './workspace-files.ts'
 import { appendDelta, dropAfter, updateTool } from './live-blocks.ts'
 
@@ -40,7 +40,7 @@ export type Timeline = {
   readonly newer: string | null
   /** Of runs whose messages are not in `messages` yet. */
   readonly live: readonly Block[]
-  readonly durations: Durations
+  readonly watched: Watched
   readonly run: string | undefined
   readonly stopping: boolean
   readonly queued: readonly { readonly runId: string; readonly text: string }[]
@@ -56,7 +56,7 @@ export const emptyTimeline: Timeline = {
   older: null,
   newer: null,
   live: [],
-  durations: {},
+  watched: {},
   run: undefined,
   stopping: false,
   queued: [],
@@ -72,10 +72,12 @@ export function addMessages(timeline: Timeline, added: readonly Message[], ended
   for (const message of added) known.set(message.seq, message)
   const messages = [...known.values()].toSorted((one, other) => one.seq - other.seq)
   const live = timeline.live.flatMap((block) => (block.runId === endedRun ? leftOver(block, messages) : [block]))
-  const durations = timeline.live.flatMap((block) =>
-    'ms' in block && block.ms !== undefined ? [[block.key, block.ms] as const] : [],
-  )
-  return { ...timeline, messages, live, durations: { ...timeline.durations, ...Object.fromEntries(durations) } }
+  const watched = timeline.live.flatMap((block) => {
+    if (!('ms' in block) || block.ms === undefined) return []
+    const hasColours = block.kind === 'tool' && block.progress.includes('\u001B[')
+    return [[block.key, { ms: block.ms, ...(hasColours && { progress: block.progress }) }] as const]
+  })
+  return { ...timeline, messages, live, watched: { ...timeline.watched, ...Object.fromEntries(watched) } }
 }
 
 /** A message that steered a run is part of one of its messages, or the run has ended without it. */
@@ -247,7 +249,8 @@ const reducers: Reducers = {
       ...block,
       state: stateOf(event.preview, event.failed),
       result: event.preview,
-      ms: event.duration_ms,
+      // What waits for a person does no work meanwhile, so its event has no time.
+      ms: Math.max(event.duration_ms, Date.parse(event.at) - Date.parse(block.startedAt ?? event.at)),
     })),
   }),
   'approval.request': (timeline, event) => ({

@@ -6,10 +6,10 @@ import { isShownInline, mediaTypeOf } from '#agent/core/media/media-type.ts'
 import { createTenants } from '#db/tenants.ts'
 import { etagOf } from '#durable/platform/etag.ts'
 import { type LinkedFile, openLink } from '#durable/platform/signed-links.ts'
-import { notFound } from '../errors.ts'
 import { respondWithPart } from '../files/byte-range.ts'
 import { fileHeaders, previewHeaders } from '../files/file-response.ts'
 import { renderScriptPreview, scriptPreviewHeaders } from '../files/script-preview.ts'
+import { deadLink } from '../plain-page.ts'
 import type { OpenRoute, RequestContext } from '../route.ts'
 import { addressSession } from '../sessions.ts'
 import { errorShape } from '../openapi/error-responses.ts'
@@ -38,14 +38,15 @@ export const linkedFileRoutes: readonly OpenRoute[] = [
 ]
 
 /** Links that are forged, expired or lead nowhere get the same 404. */
-async function serveLinkedFile({ req, env }: RequestContext): Promise<Response> {
+async function serveLinkedFile(context: RequestContext): Promise<Response> {
+  const { req, env } = context
   const { exp = '', sig = '' } = req.query()
   const file = await openLink(env, { id: req.param('id') ?? '', exp, sig }, Date.now())
-  if (!file || !isPlaced(file, req.header('sec-fetch-dest'))) throw notFound()
+  if (!file || !isPlaced(file, req.header('sec-fetch-dest'))) return deadLink(context)
   const tenant = await createTenants(env.DB).get(file.tenantId)
-  if (tenant?.status !== 'active') throw notFound()
+  if (tenant?.status !== 'active') return deadLink(context)
   const found = await readLinked(env, file)
-  if (!found || !('kind' in found) || found.kind !== 'file') throw notFound()
+  if (!found || !('kind' in found) || found.kind !== 'file') return deadLink(context)
   const { bytes, headers } = contentOf(file, found.bytes)
   return respondWithPart(bytes, await etagOf(bytes), headers, {
     range: req.header('range'),

@@ -2,6 +2,7 @@
 
 import { isSameAddress } from '#agent/core/local-address.ts'
 import { forgetSnapshot } from '#durable/tenant/tenant-snapshot.ts'
+import { plainPage } from '../plain-page.ts'
 import type { OpenRoute, RequestContext } from '../route.ts'
 
 const tag = 'MCP servers'
@@ -29,31 +30,19 @@ function readCookie(header: string | null): string {
   return found?.slice(start.length, start.length + maxCookieChars) ?? ''
 }
 
-const page = (title: string, text: string): string =>
-  `<!doctype html><html lang="en"><meta charset="utf-8"><title>${title}</title><p>${text}</p></html>`
-
-const failure =
-  'The sign-in did not succeed: it was refused, is too old, or belongs to another browser. Close this window and begin again.'
-
-const respond = (status: number, text: string): Response =>
-  new Response(page('Talaria', text), {
-    status,
-    headers: {
-      'content-type': 'text/html; charset=utf-8',
-      'cache-control': 'no-store',
-      'referrer-policy': 'no-referrer',
-      'content-security-policy': "default-src 'none'",
-      'x-content-type-options': 'nosniff',
-    },
-  })
+const failure = {
+  en: 'The sign-in did not succeed: it was refused, is too old, or belongs to another browser. Close this window and begin again.',
+  de: 'Die Anmeldung ist nicht gelungen: Sie wurde abgelehnt, ist zu alt oder gehört zu einem anderen Browser. Schließe dieses Fenster und beginne noch einmal.',
+}
 
 /** Nothing of the query is shown: whoever has sent the browser here has written it. */
-async function finish({ req, env, executionCtx }: RequestContext): Promise<Response> {
+async function finish(context: RequestContext): Promise<Response> {
+  const { req, env, executionCtx } = context
   const { code, state = '', iss, error } = req.query()
   const { endSignIn } = await import('#durable/tenant/mcp/oauth/sign-in.ts')
   const cookie = readCookie(req.raw.headers.get('cookie'))
   const done = await endSignIn(env, { code: error === undefined ? code : undefined, state, iss, cookie })
-  if (!done) return respond(400, failure)
+  if (!done) return plainPage(context, 400, failure)
   const { tenantId, alias } = done
   const { connectSignedIn } = await import('#durable/tenant/mcp/oauth/sign-in.ts')
   executionCtx.waitUntil(connectSignedIn(env, tenantId, alias).finally(() => forgetSnapshot(tenantId)))

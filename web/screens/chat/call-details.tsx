@@ -2,7 +2,7 @@
 
 import { findDiff } from '../../model/diff.ts'
 import { kindOf } from '../../model/activity.ts'
-import { readTerminal } from '../../model/ansi.ts'
+import { colourOutput } from '../../model/ansi.ts'
 import { parse, type ToolBlock } from '../../model/blocks.ts'
 import { readPlan, type Task } from '../../model/tools.ts'
 import { Diff } from '../../markdown/diff.tsx'
@@ -18,7 +18,9 @@ export function CallDetails({ block }: { readonly block: ToolBlock }) {
   const { command, code } = Object(input) as { readonly command?: unknown; readonly code?: unknown }
   const line = tool === 'terminal' ? command : kindOf(tool) === 'code' ? code : undefined
   if (typeof line === 'string')
-    return <Terminal line={line} isCommand={tool === 'terminal'} output={outputOf(value, progress)} />
+    return (
+      <Terminal line={line} isCommand={tool === 'terminal'} output={outputOf(value, progress)} progress={progress} />
+    )
   const diff = findDiff(input, value)
   return (
     <div class="call-details">
@@ -39,7 +41,7 @@ function outputOf(value: unknown, progress: string): Output {
   return { text, rest: { ...(exitCode !== undefined && exitCode !== 0 && { [t('exitCode')]: exitCode }), ...rest } }
 }
 
-function Terminal({ line, isCommand, output: { text, rest } }: TerminalProps) {
+function Terminal({ line, isCommand, output: { text, rest }, progress }: TerminalProps) {
   const isEmpty = !Object.values(rest).some((one) => one !== null && one !== '' && one !== false)
   return (
     <div class="call-details">
@@ -47,7 +49,7 @@ function Terminal({ line, isCommand, output: { text, rest } }: TerminalProps) {
         {isCommand && <span class="term-sign">$ </span>}
         {showBidi(line)}
         {'\n'}
-        {readTerminal(text).map((span, at) =>
+        {colourOutput(text, progress).map((span, at) =>
           span.kind ? (
             <span key={at} class={span.kind}>
               {showBidi(span.text)}
@@ -61,7 +63,12 @@ function Terminal({ line, isCommand, output: { text, rest } }: TerminalProps) {
     </div>
   )
 }
-type TerminalProps = { readonly line: string; readonly isCommand: boolean; readonly output: Output }
+type TerminalProps = {
+  readonly line: string
+  readonly isCommand: boolean
+  readonly output: Output
+  readonly progress: string
+}
 
 const marks: Readonly<Record<string, string>> = { completed: '☑', in_progress: '▶', cancelled: '☒' }
 

@@ -124,8 +124,8 @@ function useWatchers(): void {
 function useBlocks() {
   // While an answer streams these stay, and so do the blocks of the messages.
   const messages = useComputed(() => timeline.value.messages)
-  const durations = useComputed(() => timeline.value.durations)
-  const stored = useComputed(() => toBlocks(messages.value, durations.value))
+  const watched = useComputed(() => timeline.value.watched)
+  const stored = useComputed(() => toBlocks(messages.value, watched.value))
   const blocks = useComputed((): readonly Block[] => {
     const { newer, live } = timeline.value
     return arrangeBlocks(

@@ -9,6 +9,7 @@ import { createShareToken, openShareToken } from '#durable/platform/share-token.
 import type { Share } from '#durable/storage/session-metadata.ts'
 import { AppError, notFound } from '../../errors.ts'
 import { sessionParam, shareParam, sharedParam } from '../../openapi/path-params.ts'
+import { deadLink } from '../../plain-page.ts'
 import { type OpenRoute, type RequestContext, type RouteCall, route } from '../../route.ts'
 import { nameSchemas } from '../../schema-names.ts'
 import { requireEncryptionKey } from '../../secrets/require-encryption-key.ts'
@@ -139,11 +140,12 @@ const pageHeaders = {
 } as const
 
 /** Links that are forged, revoked, expired or of a deleted session get the same 404. */
-async function serveShared({ req, env }: RequestContext): Promise<Response> {
+async function serveShared(context: RequestContext): Promise<Response> {
+  const { req, env } = context
   const place = await openShareToken(env, req.param('token') ?? '')
-  if (!place) throw notFound()
+  if (!place) return deadLink(context)
   const tenant = await createTenants(env.DB).get(place.tenantId)
-  if (tenant?.status !== 'active') throw notFound()
+  if (tenant?.status !== 'active') return deadLink(context)
   const authority: Authority = {
     tenantId: place.tenantId,
     principal: { kind: 'key', id: 'link' },
@@ -152,6 +154,6 @@ async function serveShared({ req, env }: RequestContext): Promise<Response> {
   }
   const session = addressSession(env, place.tenantId, place.sessionId)
   const page = await session.transfer.readShared(authority, place.shareId)
-  if (!page) throw notFound()
+  if (!page) return deadLink(context)
   return new Response(page, { headers: pageHeaders })
 }
