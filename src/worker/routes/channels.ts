@@ -274,10 +274,10 @@ const describePlatform = ({
   guide: `/docs/${platform.replaceAll('_', '-')}.html`,
 })
 
-function listChoices(name: string): readonly (readonly [string, readonly string[]])[] {
-  let shape: unknown = channelSettings.shape[name as keyof typeof channelSettings.shape]
+function listChoices(setting: string): readonly (readonly [string, readonly string[]])[] {
+  let shape: unknown = channelSettings.shape[setting as keyof typeof channelSettings.shape]
   while (shape instanceof z.ZodDefault || shape instanceof z.ZodNullable) shape = shape.unwrap()
-  if (shape instanceof z.ZodBoolean) return [[name, ['true', 'false']]]
-  if (shape instanceof z.ZodEnum) return [[name, shape.options.map(String)]]
-  return shape instanceof z.ZodArray ? [[name, []]] : []
+  if (shape instanceof z.ZodBoolean) return [[setting, ['true', 'false']]]
+  if (shape instanceof z.ZodEnum) return [[setting, shape.options.map(String)]]
+  return shape instanceof z.ZodArray ? [[setting, []]] : []
 }
