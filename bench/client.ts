@@ -22,7 +22,7 @@ export type Turn = {
 
 export type TurnInput = { readonly messages: readonly Message[]; readonly session?: string }
 
-/** Closes a connection before the server does, 5 s after its last request: a request at that moment would fail. */
+/** Closes a connection before the server does, 15 s after its last request: a request at that moment would fail. */
 export const createAgent = (): Agent => new Agent({ keepAlive: true, maxSockets: Infinity, timeout: 3_000 })
 
 const agent = createAgent()
