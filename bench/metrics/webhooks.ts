@@ -7,10 +7,10 @@
  * such proxy, so both are measured again at the port of the runtime itself. `PLATFORM` names another platform than Slack.
  */
 
-import { Agent, request } from 'node:http'
+import { request } from 'node:http'
 import { join } from 'node:path'
 import { choosePlatform } from '../chat-platforms.ts'
-import { json, type Target, timedGet, TurnFailed } from '../client.ts'
+import { createAgent, json, type Target, timedGet, TurnFailed } from '../client.ts'
 import { atLeast, atMost, type Metric, nonce, type Row, together } from '../metric.ts'
 import { ready } from '../model.ts'
 import { cpuOf, freePort, listeningPorts, start } from '../process.ts'
@@ -24,7 +24,7 @@ const secondsPerRound = 3
 const pauseMs = 1_000
 const maxIdleMs = 60_000
 const modelMs = 3_000
-/** After this time the turns of a burst have ended. The server closes idle connections after 5 s, which would end requests. */
+/** After this time the turns of a burst have ended. */
 const turnMs = modelMs + 1_000
 /** The words that make the model server answer late. */
 const lateAnswer = `[[slow ttft=${modelMs} chunks=1 gap=0]]`
@@ -32,7 +32,7 @@ const lateAnswer = `[[slow ttft=${modelMs} chunks=1 gap=0]]`
 type Kind = 'slow' | 'hard'
 type Webhook = { readonly path: string; readonly body: string; readonly headers: Readonly<Record<string, string>> }
 
-const agent = new Agent({ keepAlive: true, maxSockets: Infinity })
+const agent = createAgent()
 const wait = (ms: number) => new Promise((done) => setTimeout(done, ms))
 
 let issued = 0

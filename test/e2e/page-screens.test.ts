@@ -251,6 +251,7 @@ describe.skipIf(chromium === undefined)('the screens of the page in Chromium', (
       await form.getByLabel('Platform').selectOption('telegram')
       await form.getByLabel('bot_token').fill(token)
       await form.getByLabel('Who may write or call').fill('4712, 4713')
+      await form.getByLabel('Drafts for private chats').selectOption('On')
       await form.getByRole('button', { name: 'Add' }).click()
       await page.getByText('This page waits for the message').waitFor()
       const [{ url, secret_token: secret } = {}] = await bodiesOf('setWebhook')
@@ -281,6 +282,7 @@ describe.skipIf(chromium === undefined)('the screens of the page in Chromium', (
           (one: { settings: { allow_users: string[] } }) => one.settings.allow_users,
         )
       expect(await readWriters()).toEqual([['4712', '4713']])
+      expect((await client.get('/api/channels')).json.data).toMatchObject([{ settings: { secretary: true } }])
       await page
         .locator('li.card', { hasText: 'telegram' })
         .getByRole('button', { name: 'Who may write or call' })

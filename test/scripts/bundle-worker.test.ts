@@ -3,7 +3,7 @@
 import { build } from 'esbuild'
 import { describe, expect, it } from 'vitest'
 import { isLong, itInTurn } from '../support/long.ts'
-import { bindsLoader, bundleWorker } from '../../scripts/lib/bundle-worker.mjs'
+import { bindsLoader, bundleWorker, listCore } from '../../scripts/lib/bundle-worker.mjs'
 import { packagePlugins } from '../../scripts/lib/package-plugins.mjs'
 
 const twins = ['virtual/isolate', 'pdf/inside', 'office/inside', 'web/page/inside', 'search/inside']
@@ -36,6 +36,12 @@ describe('a bundle', () => {
       expect(['just-bash', 'isomorphic-git', 'unpdf', 'linkedom'].map(carries)).toEqual(Array(4).fill(!hasLoader))
       // Parts that are no twins are in both.
       expect(['openai', '@anthropic-ai/sdk', 'jose', 'unbash'].map(carries)).toEqual(Array(4).fill(true))
+      // A deployment without a platform loads nothing of it.
+      const core = listCore(metafile).flatMap((name) => Object.keys(metafile.outputs[name]?.inputs ?? {}))
+      const channels = (among: readonly string[]) => among.filter((input) => input.startsWith('src/channels/'))
+      expect(channels(inputs)).toContain('src/channels/webex/webex.ts')
+      expect(channels(core)).toContain('src/channels/channels.ts')
+      expect(channels(core).filter((input) => /^src\/channels\/(?!text\/)[^/]+\//.test(input))).toEqual([])
       const textOf = (name: string) => {
         const [path] = Object.entries(metafile.outputs).find(([, { entryPoint }]) => entryPoint?.endsWith(name)) ?? []
         return outputFiles.find((file) => path !== undefined && file.path.endsWith(path))?.text ?? ''

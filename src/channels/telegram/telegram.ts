@@ -42,6 +42,7 @@ export const telegram: Channel = {
       isGenerated: true,
     },
   },
+  ownSettings: ['secretary'],
   capabilities: {
     edit: { intervalMs: (isGroup) => (isGroup ? 3_100 : 1_100) },
     typing: { durationMs: 5_000 },

@@ -10,8 +10,8 @@ type ProgressLine = {
   readonly printed: string
   readonly state: LineState
 }
-/** `note`: no call, but what was decided about one. */
-type LineState = 'running' | 'done' | 'failed' | 'note'
+/** `note`: no call, but what was decided about one. `lost`: nothing tells its end, because it began before a restart. */
+type LineState = 'running' | 'done' | 'failed' | 'note' | 'lost'
 
 /** The calls of a turn so far, oldest first. `hidden`: earlier ones that are not shown any more. */
 export type ProgressLines = { readonly lines: readonly ProgressLine[]; readonly hidden: number }
@@ -47,12 +47,30 @@ export function addCall(progress: ProgressLines, event: CallEvent): ProgressLine
   }
 }
 
-/** A call that was allowed begins a second time. */
-function started(progress: ProgressLines, event: Extract<CallEvent, { type: 'tool.started' }>) {
+/** A call that was allowed begins a second time, also where its first beginning is known by its text alone. */
+function started(progress: ProgressLines, event: Extract<CallEvent, { type: 'tool.started' }>): ProgressLines {
   const { call_id: id, tool } = event
   if (progress.lines.some((line) => line.id === id && line.state === 'running')) return progress
-  return append(progress, { id, tool, input: describeInput(event.input), printed: '', state: 'running' })
+  const line = { id, tool, input: describeInput(event.input), printed: '', state: 'running' } as const
+  const before = progress.lines.findLastIndex((one) => one.state === 'lost' && one.tool === describeCall(line))
+  return before < 0 ? append(progress, line) : { ...progress, lines: progress.lines.with(before, line) }
 }
+
+/** Begins with the lines of a message that was shown before a restart. */
+export function continueFrom(text: string, later: ProgressLines): ProgressLines {
+  const [, hidden = ''] = /^… (\d{1,9}) earlier(?:\n|$)/.exec(text) ?? []
+  const lines = text.split('\n').slice(hidden ? 1 : 0)
+  const shown = lines.filter(Boolean).map((one) => restoreLine(one.replace(/^▸ /, ''), one))
+  return [...shown, ...later.lines].reduce(append, { lines: [], hidden: Number(hidden) + later.hidden })
+}
+
+const restoreLine = (call: string, text: string): ProgressLine => ({
+  id: '',
+  tool: call,
+  input: '',
+  printed: '',
+  state: call === text ? 'note' : 'lost',
+})
 
 /** Adds a line about a decision. */
 export const addNote = (progress: ProgressLines, text: string): ProgressLines =>
@@ -82,7 +100,7 @@ function describeInput(input: unknown): string {
 const cut = (text: string, max: number): string =>
   text.length > max ? `${text.slice(0, max - 1).replace(/[\uD800-\uDBFF]$/, '')}…` : text
 
-const marks: Readonly<Record<LineState, string>> = { running: '▸ ', done: '✓ ', failed: '✗ ', note: '' }
+const marks: Readonly<Record<LineState, string>> = { running: '▸ ', done: '✓ ', failed: '✗ ', note: '', lost: '• ' }
 
 /** Empty while there is nothing to show. */
 export function renderProgress({ lines, hidden }: ProgressLines, mode: ProgressMode): string {
@@ -93,8 +111,12 @@ export function renderProgress({ lines, hidden }: ProgressLines, mode: ProgressM
   return [...(hidden ? [`… ${hidden} earlier`] : []), ...shown].join('\n')
 }
 
-function renderLine({ tool, input, printed, state }: ProgressLine, isVerbose: boolean): readonly string[] {
-  const head = `${marks[state]}${tool}${input ? `: ${input}` : ''}`
+const describeCall = ({ tool, input }: Pick<ProgressLine, 'tool' | 'input'>): string =>
+  `${tool}${input ? `: ${input}` : ''}`
+
+function renderLine(line: ProgressLine, isVerbose: boolean): readonly string[] {
+  const { printed, state } = line
+  const head = `${marks[state]}${describeCall(line)}`
   if (!isVerbose) return [head]
   const last = maskSecrets(printed)
     .split('\n')

@@ -9,6 +9,7 @@ import {
   addCall,
   addNote,
   type CallEvent,
+  continueFrom,
   noProgress,
   type ProgressLines,
   renderProgress,
@@ -39,8 +40,6 @@ const maxCardAgeMs = 2 * 60_000
 
 type ProgressRun = {
   readonly run: string
-  /** Lines of before a restart. */
-  head?: string
   progress: ProgressLines
   found?: ShownMode | undefined
   /** The message asks a question. */
@@ -106,14 +105,13 @@ export class ProgressDisplay {
     return { text: textOf(shown), ...(row !== undefined && { row }) }
   }
 
-  /** `card`: the text above the question, which a restart leaves alone. `addRow` edits the message. */
+  /** `card`: the text above the question, of which nothing else is left after a restart. `addRow` edits the message. */
   resume(
     run: string,
     { card, note, addRow }: { card: string; note: string; addRow: (text: string) => OutboxRow },
   ): void {
     const shown = this.#of(run)
-    // Nothing tells the end of calls that began before the restart.
-    if (!shown.isHeld) shown.head = card.replace(/^▸/gm, '•')
+    if (!shown.isHeld) shown.progress = continueFrom(card, shown.progress)
     shown.progress = addNote(shown.progress, note)
     shown.sentText = textOf(shown)
     shown.row = addRow(shown.sentText).id
@@ -159,5 +157,4 @@ export class ProgressDisplay {
   }
 }
 
-const textOf = ({ head, progress, found }: ProgressRun): string =>
-  [head, renderProgress(progress, found?.mode ?? 'all')].filter(Boolean).join('\n')
+const textOf = ({ progress, found }: ProgressRun): string => renderProgress(progress, found?.mode ?? 'all')

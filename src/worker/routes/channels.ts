@@ -68,6 +68,9 @@ const platformShape = z.object({
     }),
   ),
   settings: z.array(z.string()).describe('Settings that only this platform has.'),
+  choices: z
+    .record(z.string(), z.array(z.string()))
+    .describe('The values of those settings that are no free text. An empty list: any texts.'),
   guide: z.string().describe('The page of the documentation, at this server.'),
 })
 nameSchemas(
@@ -78,7 +81,8 @@ nameSchemas(
       name: 'Telegram',
       delivery: ['webhook', 'polling'],
       secrets: [{ name: 'bot_token', required: true, hint: 'The token that @BotFather gave.' }],
-      settings: [],
+      settings: ['secretary'],
+      choices: { secretary: ['true', 'false'] },
       guide: '/docs/telegram.html',
     },
   },
@@ -266,5 +270,14 @@ const describePlatform = ({
     ...(delivery && { delivery }),
   })),
   settings: [...(needsAddress ? ['address'] : []), ...(needsUrl ? ['url'] : []), ...ownSettings],
+  choices: Object.fromEntries(ownSettings.flatMap(listChoices)),
   guide: `/docs/${platform.replaceAll('_', '-')}.html`,
 })
+
+function listChoices(setting: string): readonly (readonly [string, readonly string[]])[] {
+  let shape: unknown = channelSettings.shape[setting as keyof typeof channelSettings.shape]
+  while (shape instanceof z.ZodDefault || shape instanceof z.ZodNullable) shape = shape.unwrap()
+  if (shape instanceof z.ZodBoolean) return [[setting, ['true', 'false']]]
+  if (shape instanceof z.ZodEnum) return [[setting, shape.options.map(String)]]
+  return shape instanceof z.ZodArray ? [[setting, []]] : []
+}

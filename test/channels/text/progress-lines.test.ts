@@ -1,5 +1,12 @@
 import { describe, expect, it } from 'vitest'
-import { addCall, type CallEvent, noProgress, renderProgress } from '#channels/text/progress-lines.ts'
+import {
+  addCall,
+  addNote,
+  type CallEvent,
+  continueFrom,
+  noProgress,
+  renderProgress,
+} from '#channels/text/progress-lines.ts'
 
 const started = (n: number, tool = 'terminal', input: unknown = { command: `echo ${n}` }): CallEvent => ({
   type: 'tool.started',
@@ -61,5 +68,37 @@ describe('renderProgress', () => {
       'verbose',
     )
     expect(text).not.toContain(key)
+  })
+})
+
+describe('a message of before a restart', () => {
+  const goOn = (text: string, ...events: readonly CallEvent[]) => {
+    const progress = addNote(continueFrom(text, noProgress), '→ allowed')
+    return (mode: 'new' | 'all' | 'verbose') => renderProgress(events.reduce(addCall, progress), mode)
+  }
+
+  it('keeps its lines, and those of calls that begin again', () => {
+    const text = '✓ terminal: echo 1\n▸ todo\n▸ terminal: echo 2'
+    expect(goOn(text)('all')).toBe('✓ terminal: echo 1\n• todo\n• terminal: echo 2\n→ allowed')
+    expect(goOn(text, started(2), ended(2), started(3))('all')).toBe(
+      '✓ terminal: echo 1\n• todo\n✓ terminal: echo 2\n→ allowed\n▸ terminal: echo 3',
+    )
+  })
+
+  it('takes another call, and the same one that comes once more, for further calls', () => {
+    const text = '▸ terminal: echo 1\n    one\n    ▸ two'
+    const again = { ...started(1), call_id: 'c9' }
+    expect(goOn(text, started(2))('all')).toBe('• terminal: echo 1\n    one\n    ▸ two\n→ allowed\n▸ terminal: echo 2')
+    expect(goOn('▸ terminal: echo 1', started(1), ended(1), again)('all')).toBe(
+      '✓ terminal: echo 1\n→ allowed\n▸ terminal: echo 1',
+    )
+  })
+
+  it('names each tool once with "new", and goes on counting what is hidden', () => {
+    expect(goOn('▸ terminal\n▸ todo', started(1), ended(1))('new')).toBe('▸ terminal\n▸ todo\n→ allowed')
+    const many = ['… 30 earlier', ...Array.from({ length: 10 }, (_, n) => `✓ terminal: echo ${n}`)].join('\n')
+    const text = goOn(many, started(50))('all')
+    expect(text.split('\n')).toHaveLength(11)
+    expect(text).toMatch(/^… 32 earlier\n✓ terminal: echo 2\n/)
   })
 })

@@ -19,7 +19,9 @@ import { createMattermostApi } from '../../support/mattermost-api.ts'
 import { createSignalApi } from '../../support/signal-api.ts'
 import { createTeamsApi } from '../../support/teams-api.ts'
 import { createWebexApi } from '../../support/webex-api.ts'
+import { createWhatsappApi } from '../../support/whatsapp-api.ts'
 import { createZaloApi } from '../../support/zalo-api.ts'
+import { listPlatforms } from '#channels/channels.ts'
 import { applyMigrations, call, newTenant } from '../../worker/client.ts'
 
 beforeAll(applyMigrations)
@@ -49,6 +51,16 @@ it('platforms that push or ring are connected without an alarm', async () => {
     ['line', { channel_access_token: createLineApi().token, channel_secret: 'line-secret' }],
     ['messenger', { ...metaSecrets, page_access_token: createMetaApi().token, page_id: '99' }],
     ['instagram', { ...metaSecrets, access_token: createMetaApi().token, account_id: '99' }],
+    [
+      'whatsapp',
+      {
+        access_token: createWhatsappApi().token,
+        app_secret: 'app',
+        verify_token: 'verify',
+        phone_number_id: 'PNID',
+      },
+    ],
+    ['telnyx_phone', { api_key: 'KEY1', public_key: `${'A'.repeat(43)}=`, from: '+15550001111' }],
     ['google_chat', { service_account: createGoogleChatApi().serviceAccount }],
     ...['sms', 'twilio_whatsapp', 'rcs', 'phone'].map((platform) => {
       const { sid, token } = createTwilioApi()
@@ -56,6 +68,9 @@ it('platforms that push or ring are connected without an alarm', async () => {
       return [platform, { account_sid: sid, auth_token: token, from }] as const
     }),
   ]
+  // The others are in idle-month.test.ts, and Discord keeps a socket.
+  const others = ['telegram', 'slack', 'email', 'discord']
+  expect([...connections.map(([platform]) => platform), ...others].toSorted()).toEqual(listPlatforms().toSorted())
   const ids: string[] = []
   for (const [platform, secrets, url] of connections) {
     const body = { platform, secrets, settings: url === undefined ? {} : { url } }

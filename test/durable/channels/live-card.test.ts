@@ -92,6 +92,16 @@ it('keeps the message and its buttons over a restart', async () => {
   expect(texts()[0]).toBe('✓ terminal: echo first\n• terminal: echo asked\n→ denied\n✓ terminal: echo last')
 })
 
+it('shows a call once that begins again after a restart', async () => {
+  const { press, shown, texts, session } = await createCard(threeCalls)
+  await kill(session)
+  await press('Allow once')
+  await until(() => texts().includes('Done.'))
+  await until(() => texts()[0]?.includes('✓ terminal: echo last'))
+  expect(shown()).toHaveLength(2)
+  expect(texts()[0]).toBe('✓ terminal: echo first\n✓ terminal: echo asked\n→ allowed\n✓ terminal: echo last')
+})
+
 it('is ended by a typed decision too, and begins with the call that asks where none came before it', async () => {
   const { write, shown, texts } = await createCard([run('echo asked'), run('echo last'), says('Done.')])
   expect(texts()[0]).toContain(question)

@@ -201,9 +201,17 @@ describe('/api/channels', () => {
         { name: 'app_token', required: false, hint: expect.any(String), delivery: 'socket' },
       ],
       settings: [],
+      choices: {},
       guide: '/docs/slack.html',
     })
-    expect(find('telegram')).toMatchObject({ delivery: ['webhook', 'polling'] })
+    expect(find('telegram')).toMatchObject({
+      delivery: ['webhook', 'polling'],
+      settings: ['secretary'],
+      choices: { secretary: ['true', 'false'] },
+    })
+    expect(find('feishu')).toMatchObject({ choices: { domain: ['feishu', 'lark'] } })
+    expect(find('nextcloud_talk')).toMatchObject({ settings: ['url', 'direct_rooms'], choices: { direct_rooms: [] } })
+    expect(find('phone')).toMatchObject({ choices: {} })
     expect(find('google_chat')).toMatchObject({ settings: ['audience'] })
     expect(find('email')).toMatchObject({ settings: ['address'], secrets: [] })
     expect(find('twilio_whatsapp')).toMatchObject({ name: 'WhatsApp (Twilio)', guide: '/docs/twilio-whatsapp.html' })

@@ -10,6 +10,8 @@ export type Platform = {
     readonly delivery?: string
   }[]
   readonly settings: readonly string[]
+  /** The values of settings that are no free text. An empty list: any texts. */
+  readonly choices: Readonly<Record<string, readonly string[]>>
   readonly guide: string
 }
 export type Channel = {

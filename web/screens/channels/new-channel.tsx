@@ -6,11 +6,11 @@ import type { Session } from '../../model/types.ts'
 import { Button } from '../../parts/button.tsx'
 import { Choice, Field, Form } from '../../parts/form.tsx'
 import { t, language } from '../../words/words.ts'
-import { say } from './channel-words.ts'
+import { nameOf, say } from './channel-words.ts'
 import type { Channel, Check, Platform } from './channel.ts'
 import { Answer, Secrets, SecretsForm, nameField, testChannel } from './check.tsx'
 import { steps } from './guides.ts'
-import { readWriters, WritersField } from './writers.tsx'
+import { readList, WritersField } from './writers.tsx'
 
 type Person = { readonly id: string; readonly platform: string; readonly at: string }
 type Added = { readonly channel: Channel; readonly check: Check }
@@ -29,7 +29,6 @@ export function NewChannel({ platforms, onAdded, onArrived }: Props) {
   const [secrets, setSecrets] = useState<Readonly<Record<string, string>>>({})
   const [added, setAdded] = useState<Added | undefined>(undefined)
   const chosen = platforms.find((one) => one.platform === platform)
-  const own = chosen?.settings ?? []
   const add = async () => {
     const given = Object.fromEntries(Object.entries(secrets).filter(([, value]) => value.trim()))
     const body = {
@@ -37,8 +36,8 @@ export function NewChannel({ platforms, onAdded, onArrived }: Props) {
       secrets: given,
       ...(name.trim() && { name: name.trim() }),
       settings: {
-        ...Object.fromEntries(own.flatMap((one) => (settings[one]?.trim() ? [[one, settings[one].trim()]] : []))),
-        ...(writers.trim() && { allow_users: readWriters(writers) }),
+        ...(chosen && readSettings(chosen, settings)),
+        ...(writers.trim() && { allow_users: readList(writers) }),
       },
     }
     const channel = await api<Channel>('POST', '/api/channels', { body })
@@ -64,7 +63,7 @@ export function NewChannel({ platforms, onAdded, onArrived }: Props) {
         />
         {chosen && <Guide of={chosen} />}
         <Field label={t('name')} value={name} onChange={setName} />
-        <OwnSettings names={own} values={settings} onChange={setSettings} />
+        {chosen && <OwnSettings of={chosen} values={settings} onChange={setSettings} />}
         <WritersField value={writers} onChange={setWriters} />
         {chosen && <Secrets of={chosen} values={secrets} onChange={setSecrets} />}
       </Form>
@@ -82,21 +81,36 @@ export function NewChannel({ platforms, onAdded, onArrived }: Props) {
 }
 
 type OwnProps = {
-  readonly names: readonly string[]
+  readonly of: Platform
   readonly values: Readonly<Record<string, string>>
   readonly onChange: (values: Readonly<Record<string, string>>) => void
 }
 
-const OwnSettings = ({ names, values, onChange }: OwnProps) =>
-  names.map((name) => (
-    <Field
-      key={name}
-      label={nameField(name)}
-      raw={name}
-      value={values[name] ?? ''}
-      onChange={(value) => onChange({ ...values, [name]: value })}
-    />
-  ))
+const OwnSettings = ({ of: { settings, choices }, values, onChange }: OwnProps) =>
+  settings.map((name) => {
+    const field = {
+      label: nameField(name),
+      value: values[name] ?? '',
+      onChange: (value: string) => onChange({ ...values, [name]: value }),
+    }
+    const options = (choices[name] ?? []).map((value) => [value, nameOf('choice', value)] as const)
+    if (options.length) return <Choice key={name} {...field} options={[['', t('byDefault')], ...options]} />
+    return <Field key={name} {...field} raw={name} {...(choices[name] && { hint: say('listHint') })} />
+  })
+
+/** What was filled in, as the API takes it. */
+const readSettings = ({ settings, choices }: Platform, values: Readonly<Record<string, string>>) =>
+  Object.fromEntries(
+    settings.flatMap((name) => {
+      const text = values[name]?.trim()
+      return text ? [[name, readSetting(text, choices[name])]] : []
+    }),
+  )
+
+function readSetting(text: string, choices: readonly string[] | undefined) {
+  if (choices?.includes('true')) return text === 'true'
+  return choices?.length === 0 ? readList(text) : text
+}
 
 /** The steps at the platform, and its page of the documentation. */
 const Guide = ({ of: { platform, name, guide } }: { readonly of: Platform }) => (

@@ -14,7 +14,7 @@ export const WritersField = ({ value, onChange }: FieldProps) => (
 )
 
 /** Names of people on some platforms have spaces. */
-export const readWriters = (text: string): readonly string[] =>
+export const readList = (text: string): readonly string[] =>
   text
     .split(',')
     .map((one) => one.trim())
@@ -25,7 +25,7 @@ type FormProps = { readonly of: Channel; readonly onSaved: () => Promise<void> }
 export function WritersForm({ of: { id, settings }, onSaved }: FormProps) {
   const [text, setText] = useState(settings.allow_users.join(', '))
   const save = async () => {
-    await api('PATCH', path`/api/channels/${id}`, { body: { settings: { allow_users: readWriters(text) } } })
+    await api('PATCH', path`/api/channels/${id}`, { body: { settings: { allow_users: readList(text) } } })
     await onSaved()
   }
   return (
