@@ -155,7 +155,7 @@ describe.skipIf(chromium === undefined)('the chat on a phone', () => {
     })
     await client.post(`/api/sessions/${id}/stop`)
     await page.getByRole('textbox', { name: names['de-DE'].field }).fill('Zeile\n'.repeat(30))
-    // What a keyboard leaves.
+    // The height that a keyboard leaves.
     await page.setViewportSize({ width: 320, height: 340 })
     const [field, send] = await readBoxes(
       page.getByRole('textbox', { name: names['de-DE'].field }),

@@ -344,7 +344,7 @@ describe.skipIf(chromium === undefined)('the screens of the page in Chromium', (
     await page.locator('.tree a', { hasText: 'two.md' }).click()
     await page.getByRole('heading', { name: 'two.md' }).waitFor()
     await page.locator('.tree a', { hasText: 'sum.py' }).click()
-    // What is not saved is not hidden behind the preview.
+    // Unsaved text is not hidden behind the preview.
     await expect.poll(() => source.inputValue()).toBe('pass')
     await source.press('Control+s')
     await page.getByText('Saved.').first().waitFor()

@@ -310,7 +310,7 @@ const excessOf = (held: Authority, name: string) => listExcess(held, principals[
 
 let cases = 0
 
-/** Who begins the next turn: in `npm test` one of them, another one after each way. */
+/** The ones who begin the next turn: in `npm test` one of them, another one after each way. */
 const beginners = (name: string, nth: number): readonly string[] =>
   isLong ? names : [names[(nth + names.indexOf(name)) % names.length] ?? name]
 

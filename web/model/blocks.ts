@@ -71,7 +71,7 @@ export type Block =
   | (Common & { readonly kind: 'notice'; readonly text: string; readonly source?: string })
   | (Common & Subagent & { readonly kind: 'subagent' })
 
-/** What messages do not have: the time that calls took, and their output as it came, with its colours. By key of the block. */
+/** Facts that messages do not have: the time that calls took, and their output as it came, with its colours. By key of the block. */
 export type Watched = Readonly<Record<string, { readonly ms?: number; readonly progress?: string }>>
 
 export function toBlocks(messages: readonly Message[], watched: Watched = {}): readonly Block[] {

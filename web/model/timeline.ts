@@ -249,7 +249,7 @@ const reducers: Reducers = {
       ...block,
       state: stateOf(event.preview, event.failed),
       result: event.preview,
-      // What waits for a person does no work meanwhile, so its event has no time.
+      // A call that waits for a person does no work meanwhile, so its event has no time.
       ms: Math.max(event.duration_ms, Date.parse(event.at) - Date.parse(block.startedAt ?? event.at)),
     })),
   }),

@@ -286,7 +286,7 @@ export type Programs = {
   readonly touches: (tool: Tool, input: unknown) => ReturnType<Tool['touches']>
   /** Dispatches a call like one of the model, but refuses it when it needs a person. */
   readonly dispatch: (call: NestedRequest) => Promise<ToolMessage>
-  /** What the call of a program that is over waits for: the subagents whose results the program does not have. */
+  /** The wait of a call whose program is over: for the subagents whose results the program does not have. */
   readonly leftWaiting: (parent: string, end: Pick<EndedProgram, 'answer' | 'failed'>) => PendingRequest | undefined
   /** The object `state` as JSON, which the programs of a turn share. It lasts as long as the turn. */
   readonly state: { readonly read: () => string | undefined; readonly keep: (json: string) => void }

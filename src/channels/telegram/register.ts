@@ -11,7 +11,7 @@ const businessTypes = [
   'deleted_business_messages',
 ]
 
-/** What Telegram is asked for. The private chats of people who have connected the bot are left to them otherwise. */
+/** The updates that Telegram is asked for. The private chats of people who have connected the bot are left to them otherwise. */
 export const updateTypesOf = ({ isSecretary }: ChannelConnection): readonly string[] => [
   'message',
   'edited_message',

@@ -126,7 +126,7 @@ async function acceptText(
 type ActingPerson = { readonly person: string; readonly authority: Authority; readonly tenant: TenantSnapshot }
 type Accepted = { readonly event: TextEvent; readonly sender: ActingPerson; readonly text: string }
 
-/** What others write to a person acts for them without the rights that the settings give. */
+/** A message of others to a person acts for them without the rights that the settings give. */
 const noRights: Partial<ChannelSettings> = { admins: [], jobs: 'nobody', search_scope: 'chat' }
 
 /** The person behind the sender, and for whom the message acts. */

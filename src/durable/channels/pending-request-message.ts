@@ -100,7 +100,7 @@ export function parseButtonData(data: string): { readonly row: number; readonly 
   return row === undefined ? undefined : { row: Number(row), choice: Number(choice) }
 }
 
-/** What finds the session of a button: the person of a group, or the chat that drafts are for. */
+/** The key of the session that a button belongs to: the person of a group, or the chat that drafts are for. */
 export const ownerOf = ({ person, onBehalf }: ChatOrigin): string | undefined =>
   onBehalf ? `~${onBehalf.chat}` : person
 

@@ -273,7 +273,7 @@ function showProgress(context: Looking['context'], now: Task, before?: Task): vo
   context.kept?.set(keptName(context), now.reply)
 }
 
-/** What is new of a task: its state, and the rest of an answer that grows. */
+/** The news of a task: its state, and the rest of an answer that grows. */
 function describeProgress(now: Task, before?: Task): string {
   const state = before?.state === now.state ? '' : `[task ${now.task_id}: ${now.state}]\n`
   const isGrown = before !== undefined && now.reply.startsWith(before.reply)

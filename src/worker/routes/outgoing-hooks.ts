@@ -102,7 +102,7 @@ type NewHook = Pick<OutgoingConfig, 'url' | 'events'> & {
   readonly secret?: string | undefined
 }
 
-/** Whoever names the address gets what happens in every session. */
+/** The address gets what happens in every session, so its author must be allowed to read all. */
 const requireReader = ({ authority }: Call): void => requireScope(authority, 'read')
 
 async function create(call: Call, { url, events, matcher = '*', hermes = false, secret: given }: NewHook) {

@@ -98,7 +98,7 @@ const OwnSettings = ({ of: { settings, choices }, values, onChange }: OwnProps) 
     return <Field key={name} {...field} raw={name} {...(choices[name] && { hint: say('listHint') })} />
   })
 
-/** What was filled in, as the API takes it. */
+/** The filled fields, as the API takes them. */
 const readSettings = ({ settings, choices }: Platform, values: Readonly<Record<string, string>>) =>
   Object.fromEntries(
     settings.flatMap((name) => {

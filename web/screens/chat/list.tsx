@@ -106,7 +106,7 @@ function useScrolling(ref: { readonly current: HTMLElement | null }, { window, r
     if (list.scrollTop < nearPx) showOlder(window, refs)
     else if (isNearEnd(list)) showNewer(window, refs)
   }
-  /** What a person unfolds stays where it is, also when its content has to be loaded. */
+  /** A part that a person unfolds stays where it is, also when its content has to be loaded. */
   const onClick = ({ target }: Event) => {
     if (!(target as Element).closest('summary, .code-bar')) return
     isFollowing.current = false

@@ -157,7 +157,7 @@ function listOfProgram(session: Session, rows: ChildRows, callId: string): reado
   return ended.length === awaited.length ? ended : undefined
 }
 
-/** What the program itself had to say, and what its subagents have reported. */
+/** The result of the program itself, with the reports of its subagents. */
 async function renderProgram(
   merging: Merging,
   ended: readonly EndedRow[],

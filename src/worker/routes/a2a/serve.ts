@@ -230,7 +230,7 @@ async function submit(server: Server, params: JsonObject): Promise<RunIds> {
 
 /** A message that is sent again begins no second run. */
 async function begin({ call }: Server, { text, data, contextId, messageId }: A2aMessage): Promise<RunIds> {
-  // What follows the first part of a marked message was not typed.
+  // The parts after the first one of a marked message were not typed.
   const content = [text || 'Data:', `\n${data}`].map((part) => ({ type: 'input_text', text: part }))
   const body = {
     input: data ? [{ role: 'user', content }] : text,
