@@ -104,7 +104,10 @@ describe('a stored message', () => {
 
   it('has the time of its call, by the key of its block', () => {
     const asked = message(2, 'assistant', { tool_calls: [call('c', 'terminal', {}), call('d', 'terminal', {})] })
-    expect(toBlocks([asked], { [keyOf('r', 2, 'd')]: { ms: 7 } }).map((block) => 'ms' in block && block.ms)).toEqual([false, 7])
+    expect(toBlocks([asked], { [keyOf('r', 2, 'd')]: { ms: 7 } }).map((block) => 'ms' in block && block.ms)).toEqual([
+      false,
+      7,
+    ])
   })
 
   it('names the subagents of its result, with their goals', () => {

@@ -1,7 +1,7 @@
 /** Serves what browsers and authorization servers need for the sign-in to MCP servers, without a key. */
 
 import { forgetSnapshot } from '#durable/tenant/tenant-snapshot.ts'
-import { plainPage } from '../plain-page.ts'
+import { plainPage } from '../files/plain-page.ts'
 import type { OpenRoute, RequestContext } from '../route.ts'
 
 const tag = 'MCP servers'
