@@ -2,7 +2,7 @@
 
 import { isSameAddress } from '#agent/core/local-address.ts'
 import { forgetSnapshot } from '#durable/tenant/tenant-snapshot.ts'
-import { plainPage } from '../plain-page.ts'
+import { plainPage } from '../files/plain-page.ts'
 import type { OpenRoute, RequestContext } from '../route.ts'
 
 const tag = 'MCP servers'

@@ -9,7 +9,7 @@ import { createShareToken, openShareToken } from '#durable/platform/share-token.
 import type { Share } from '#durable/storage/session-metadata.ts'
 import { AppError, notFound } from '../../errors.ts'
 import { sessionParam, shareParam, sharedParam } from '../../openapi/path-params.ts'
-import { deadLink } from '../../plain-page.ts'
+import { deadLink } from '../../files/plain-page.ts'
 import { type OpenRoute, type RequestContext, type RouteCall, route } from '../../route.ts'
 import { nameSchemas } from '../../schema-names.ts'
 import { requireEncryptionKey } from '../../secrets/require-encryption-key.ts'

@@ -1,7 +1,7 @@
-/** A page of one sentence for a browser that has opened a link. It has no script and loads nothing. */
+/** A page of one sentence for a browser that has opened a link of ours. It has no script and loads nothing. */
 
-import { notFound } from './errors.ts'
-import type { RequestContext } from './route.ts'
+import { notFound } from '../errors.ts'
+import type { RequestContext } from '../route.ts'
 
 type Sentence = { readonly en: string; readonly de: string }
 
