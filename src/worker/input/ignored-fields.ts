@@ -5,7 +5,7 @@
 
 import * as z from 'zod'
 
-export const ignored = z.unknown().optional().describe('Accepted for compatibility; has no effect.')
+export const ignored = z.unknown().optional().describe('Accepted, without effect.')
 
 /** Fields of OpenAI's two APIs. Sessions are cached and stored anyway. */
 const openaiFields = {
