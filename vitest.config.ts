@@ -102,12 +102,12 @@ const workerd = (name: string, files: Pick<UserWorkspaceConfig['test'] & object,
 const e2e = {
   test: {
     name: 'e2e',
-    maxWorkers: 3,
+    maxWorkers: 4,
     // Loading the packages of clients and of the browser takes as long as many tests. Two long files would share servers.
     isolate: isLong,
     include: ['test/e2e/**/*.test.ts'],
     exclude: isLong ? [] : ['test/e2e/long/**'],
-    // Files share a server; files that kill one start their own. Three run at a time, because they mostly wait.
+    // Files share a server; files that kill one start their own. Four run at a time, because they mostly wait.
     globalSetup: ['test/e2e/support/shared.ts'],
     // Runs after the other projects, so that nothing slows down the servers that it starts and kills.
     sequence: { groupOrder: 1 },
@@ -118,11 +118,11 @@ const e2e = {
 
 for (const stream of [process.stdout, process.stderr]) dropExpectedMessages(stream)
 
-// Four files run at a time even on two cores, because a test waits as much as it computes. Console output is shown
+// Five files run at a time even on two cores, because a test waits as much as it computes. Console output is shown
 // only for tests that fail.
 export default defineConfig({
   test: {
-    maxWorkers: 4,
+    maxWorkers: 5,
     sequence: { sequencer: LongestFirst },
     silent: 'passed-only',
     // The runner does not wait for lines that are on their way to it when a file ends, and reports them as errors.

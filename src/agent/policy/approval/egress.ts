@@ -49,7 +49,13 @@ export function assessEgress(assessed: Assessment, send: PossibleSend, state: Eg
 }
 
 /** They send files that they name. */
-const sendsFiles: ReadonlySet<string> = new Set(['send_message', 'browser_upload', 'image_generate', 'video_generate'])
+const sendsFiles: ReadonlySet<string> = new Set([
+  'send_message',
+  'browser_upload',
+  'image_generate',
+  'video_analyze',
+  'video_generate',
+])
 
 /**
  * Whether a page could have asked for private data: the turn has read both, or the call itself reads what it sends. A

@@ -106,9 +106,11 @@ describe('a program that delegates', () => {
 
   it('that ends before its subagents has their results in its own', async () => {
     const { id, gates } = await begin(
-      `for (const one of [${asks.join(', ')}]) one.catch(() => {})\nawait new Promise((go) => setTimeout(go, 100))\nconsole.log('gone')\nprocess.exit()`,
+      `for (const one of [${asks.join(', ')}]) one.catch(() => {})\nawait new Promise((go) => setTimeout(go, 100))\nawait write_file('gone.txt', 'x')\nconsole.log('gone')\nprocess.exit()`,
     )
     await areReached(gates)
+    // Results that come earlier are the program's.
+    await until(async () => (await request('GET', `/api/sessions/${id}/files/gone.txt`)).status === 200)
     gates[1].open()
     await until(async () => (await treeOf(id))[1]?.status === 'completed')
     expect(await statusOf(id)).toBe('running')
