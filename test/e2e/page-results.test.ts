@@ -118,6 +118,8 @@ describe.skipIf(chromium === undefined)('files in the chat', () => {
     await client.chat(id, '[[call terminal {"command":"seq 400"} then say Done.]]')
     await page.locator('.block.text', { hasText: 'Done.' }).waitFor()
     await page.getByRole('button', { name: 'Answer again' }).waitFor()
+    // The list follows its end once more when the row of icons has come.
+    await expect.poll(() => page.evaluate(gap)).toBeLessThan(2)
     const last = page.locator('.block.calls summary').last()
     const [before] = await readBoxes(last)
     await last.click()
