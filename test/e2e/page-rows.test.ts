@@ -100,6 +100,8 @@ describe.skipIf(chromium === undefined)('the page in Chromium', () => {
 
   it('asks once for each list that it begins with, and in a hidden tab when that is shown', async () => {
     const { json } = await client.post('/api/sessions', { title: 'Known before' })
+    // The event of the new session has come: later it would ask for the list once more.
+    await page.locator(`[data-session="${json.id}"]`).first().waitFor({ state: 'attached' })
     const requests: string[] = []
     // Tabs of headless browsers are never hidden.
     const script = `Object.defineProperty(document, 'hidden', { get: () => globalThis.isHidden === true })`
