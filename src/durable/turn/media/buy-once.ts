@@ -101,21 +101,27 @@ const kindOf = (error: unknown) => (error instanceof MediaFailure ? error.kind :
 const paidKinds: ReadonlySet<string> = new Set(['unknown', 'unreadable'])
 
 /** Returns a job that goes on without its call. Throws every other failure. */
-function endFailed(host: MediaHost, id: string, { error, bill }: FailedPurchase): QueuedRow {
-  const kind = kindOf(error)
+function endFailed(host: MediaHost, id: string, failed: FailedPurchase): QueuedRow {
+  const { error, bill } = failed
   const row = host.rows.get(id)
-  const job = row?.queuedId === undefined ? undefined : { ...row, queuedId: row.queuedId }
-  if (paidKinds.has(kind) || (job && kind !== 'refused')) bill?.pay()
-  else bill?.cancel()
-  if (job && kind === 'unknown' && error instanceof MediaFailure) return job
-  if (kind !== 'unknown') forget(host, id, job)
+  if (row?.queuedId === undefined) return endPurchase(host, id, failed)
+  const job = { ...row, queuedId: row.queuedId }
+  const kind = kindOf(error)
+  if (kind === 'refused') bill?.cancel()
+  else bill?.pay()
+  if (kind === 'unknown' && error instanceof MediaFailure) return job
+  // A job that has failed stays known: a repetition of its call starts no other.
+  if (kind !== 'unknown') host.rows.put({ id, state: 'done', model: job.model, tries: 0, queuedId: job.queuedId })
   throw error
 }
 
-/** A job that has failed stays known: a repetition of its call starts no other. */
-function forget({ rows }: MediaHost, id: string, job: QueuedRow | undefined): void {
-  if (job) rows.put({ id, state: 'done', model: job.model, tries: 0, queuedId: job.queuedId })
-  else rows.delete(id)
+/** Ends a purchase that has no job, and throws its failure. The row of one that may have been paid keeps it from a repetition. */
+export function endPurchase({ rows }: MediaHost, id: string, { error, bill }: FailedPurchase): never {
+  const kind = kindOf(error)
+  if (paidKinds.has(kind)) bill?.pay()
+  else bill?.cancel()
+  if (kind !== 'unknown') rows.delete(id)
+  throw error
 }
 
 export const lostCall = (): MediaFailure =>

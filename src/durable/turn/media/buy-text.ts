@@ -1,7 +1,6 @@
 /** Buys a text about a file once, billed to its session. A text that was paid for is not bought again. */
 
-import { MediaFailure } from '#backends/media/vendor.ts'
-import { lostCall, type MediaOffer, openBill } from './buy-once.ts'
+import { endPurchase, lostCall, type MediaOffer, openBill } from './buy-once.ts'
 import type { MediaHost } from './media-host.ts'
 import type { MediaRows } from './media-rows.ts'
 
@@ -40,10 +39,6 @@ async function buy(host: MediaHost, { id, prepare }: TextPurchase): Promise<stri
     host.rows.put({ id, state: 'done', model, tries: 0, text })
     return text
   } catch (error) {
-    if (error instanceof MediaFailure && error.kind !== 'unknown') {
-      host.rows.delete(id)
-      bill.cancel()
-    } else bill.pay()
-    throw error
+    return endPurchase(host, id, { error, bill })
   }
 }

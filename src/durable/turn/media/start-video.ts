@@ -5,7 +5,7 @@ import { MediaFailure } from '#backends/media/vendor.ts'
 import { videoVendors } from '#backends/media/video.ts'
 import { startVideo } from '#durable/models/media/make-video.ts'
 import { clock } from '#durable/platform/clock.ts'
-import { callKey, lostCall, openBill } from './buy-once.ts'
+import { callKey, endPurchase, lostCall, openBill } from './buy-once.ts'
 import { loadPicture } from './load-picture.ts'
 import { type MediaHost, requireMedia, createTransport } from './media-host.ts'
 import { renderStem } from './store-media.ts'
@@ -48,10 +48,6 @@ async function begin(
     host.arm()
     return { kind: 'started', workId: queuedId, model }
   } catch (error) {
-    if (error instanceof MediaFailure && error.kind !== 'unknown') {
-      host.rows.delete(id)
-      bill.cancel()
-    } else bill.pay()
-    throw error
+    return endPurchase(host, id, { error, bill })
   }
 }
