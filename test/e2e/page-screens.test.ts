@@ -347,7 +347,8 @@ describe.skipIf(chromium === undefined)('the screens of the page in Chromium', (
     // Unsaved text is not hidden behind the preview.
     await expect.poll(() => source.inputValue()).toBe('pass')
     await source.press('Control+s')
-    await page.getByText('Saved.').first().waitFor()
+    // The word for a saved file may still be that of the file before.
+    await page.getByText('Not saved yet.').waitFor({ state: 'detached' })
     expect((await client.get(`/api/sessions/${id}/files/sum.py`)).text).toBe('pass')
     await page.getByRole('button', { name: 'Preview' }).click()
     await page.locator('.preview .code', { hasText: 'pass' }).waitFor()

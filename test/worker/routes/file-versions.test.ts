@@ -58,6 +58,15 @@ describe('a version of a file', () => {
     expect([again.status, again.text]).toEqual([304, ''])
     expect((await read('a.txt', { 'if-none-match': '"x"' })).status).toBe(200)
   })
+
+  // By its age alone a browser would keep a file of last week for hours.
+  it('is asked for again by every browser before it is shown, as all that the API answers', async () => {
+    const { id, read } = await workspace({ 'a.txt': 'one' })
+    expect((await read('a.txt')).headers.get('cache-control')).toBe('private, no-cache')
+    for (const path of [`/api/sessions/${id}`, '/v1/models', '/health', '/api/nothing'])
+      expect([path, (await request('GET', path)).headers.get('cache-control')]).toEqual([path, 'private, no-cache'])
+    expect((await request('GET', `/api/sessions/${id}/export`)).headers.get('cache-control')).toContain('private')
+  })
 })
 
 describe('a range of a file', () => {
