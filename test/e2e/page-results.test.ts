@@ -118,14 +118,19 @@ describe.skipIf(chromium === undefined)('files in the chat', () => {
     await client.chat(id, '[[call terminal {"command":"seq 400"} then say Done.]]')
     await page.locator('.block.text', { hasText: 'Done.' }).waitFor()
     await page.getByRole('button', { name: 'Answer again' }).waitFor()
-    // The list follows its end once more when the row of icons has come.
-    await expect.poll(() => page.evaluate(gap)).toBeLessThan(2)
     const last = page.locator('.block.calls summary').last()
-    const [before] = await readBoxes(last)
+    // The list follows its end while the rows below the answer come.
+    let y: number | undefined
+    const isAtRest = async () => {
+      const before = y
+      ;[{ y }] = await readBoxes(last)
+      return y === before && (await page.evaluate<number>(gap)) < 2
+    }
+    await expect.poll(isAtRest, { interval: 500 }).toBe(true)
     await last.click()
     await page.locator('.term').last().waitFor()
     const [after] = await readBoxes(last)
-    expect(Math.abs(after.y - before.y)).toBeLessThan(2)
+    expect(Math.abs(after.y - (y ?? 0))).toBeLessThan(2)
     await page.getByRole('button', { name: 'To the newest message' }).click()
     await expect.poll(() => page.evaluate(gap)).toBeLessThan(2)
     await page.unroute('**/files/**')

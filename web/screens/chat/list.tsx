@@ -106,11 +106,15 @@ function useScrolling(ref: { readonly current: HTMLElement | null }, { window, r
     if (list.scrollTop < nearPx) showOlder(window, refs)
     else if (isNearEnd(list)) showNewer(window, refs)
   }
-  /** A part that a person unfolds stays where it is, also when its content has to be loaded. */
+  /** A part that a person unfolds stays where it is: its content may be loaded long after, so only scrolling follows the end again. */
   const onClick = ({ target }: Event) => {
-    if (!(target as Element).closest('summary, .code-bar')) return
+    const summary = (target as Element).closest('summary')
+    if (!summary && !(target as Element).closest('.code-bar')) return
     isFollowing.current = false
-    setTimeout(() => ref.current && judge(ref.current), unfoldMs)
+    if (ref.current) anchor.current = findAnchor(ref.current)
+    const isOpening = summary?.parentElement instanceof HTMLDetailsElement && !summary.parentElement.open
+    if (isOpening) isAway.value = true
+    else setTimeout(() => ref.current && judge(ref.current), unfoldMs)
   }
   return { onScroll, onClick }
 }
