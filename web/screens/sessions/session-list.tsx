@@ -1,6 +1,6 @@
 /** The sessions beside the chat, by day, with a search over titles and texts. */
 
-import { useEffect, useState } from 'preact/hooks'
+import { useEffect, useRef, useState } from 'preact/hooks'
 import { get, type Page } from '../../api/client.ts'
 import { can } from '../../api/me.ts'
 import type { Session } from '../../model/types.ts'
@@ -35,7 +35,11 @@ const searchDelayMs = 250
 
 export function SessionList() {
   const [hits, setHits] = useState<readonly Hit[]>([])
+  const wasSearched = useRef(false)
   useEffect(() => {
+    // The list comes by itself. An empty search brings it back.
+    if (!query.value && !wasSearched.current) return
+    wasSearched.current = true
     const timer = setTimeout(() => search(setHits).catch(showError), searchDelayMs)
     return () => clearTimeout(timer)
   }, [query.value])
