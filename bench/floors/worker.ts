@@ -1,4 +1,4 @@
-/** Routes of the floors: a bare proxy, a minimal object that loops, and an empty D1 query. */
+/** Routes of the floors: a bare proxy, bare requests, a minimal object that loops, and an empty D1 query. */
 
 import { Hono } from 'hono'
 import { LoopDO, type Env } from './loop.ts'
@@ -27,6 +27,21 @@ app.post('/loop/v1/chat/completions', async (c) => {
       body: c.req.raw.body,
     }),
   )
+})
+
+type Fetches = {
+  readonly url: string
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: string
+  readonly count: number
+}
+
+/** Sends the same request one time after the other, and reads each answer. The server notes when they arrive. */
+app.post('/fetches', async (c) => {
+  const { url, headers, body, count } = await c.req.json<Fetches>()
+  let chars = 0
+  for (let n = 0; n < count; n++) chars += (await (await fetch(url, { method: 'POST', headers, body })).text()).length
+  return c.json({ chars })
 })
 
 app.get('/select1', async (c) => c.json(await c.env.DB.prepare('SELECT 1 AS one').first()))

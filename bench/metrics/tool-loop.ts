@@ -7,9 +7,18 @@ import { median } from '../stats.ts'
 
 type Loop = { readonly gaps: readonly number[]; readonly total: number }
 
-export const loopOf = async (model: Model, target: Target, steps: number, session?: string): Promise<Loop> => {
+type Step = { readonly tool: string; readonly input: object }
+const cheapest: Step = { tool: 'todo', input: {} }
+
+export const loopOf = async (
+  model: Model,
+  target: Target,
+  steps: number,
+  session?: string,
+  { tool, input } = cheapest,
+): Promise<Loop> => {
   const key = nonce()
-  const { total } = await sendMessage(target, `[[tools ${steps} todo {} nonce=${key}]]`, session)
+  const { total } = await sendMessage(target, `[[tools ${steps} ${tool} ${JSON.stringify(input)} nonce=${key}]]`, session)
   const asked = await stepsOf(model, key)
   if (asked.length !== steps + 1)
     throw new TurnFailed(`${target.name} asked the model ${asked.length} times in a turn of ${steps} tool steps`)
