@@ -22,7 +22,7 @@ export const serverCount = 40
 export const toolCount = 3_300
 
 /** The first servers speak one revision each; the others take turns. */
-const eras: readonly Era[] = ['modern', 'legacy', 'asking']
+export const eras: readonly Era[] = ['modern', 'legacy', 'asking']
 export const eraOf = (server: number): Era => eras[server] ?? (server % 2 ? 'legacy' : 'modern')
 
 const notFound = -32_601

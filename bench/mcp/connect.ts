@@ -5,7 +5,7 @@ import { json, sendMessage, type Target, TurnFailed } from '../client.ts'
 import { ready } from '../model.ts'
 import { freePort, start } from '../process.ts'
 import { repository, type Stage } from '../stage.ts'
-import { serverCount, toolCount } from './answer.ts'
+import { eras, serverCount, toolCount } from './answer.ts'
 import type { Calls } from './main.ts'
 
 export type McpStage = {
@@ -17,6 +17,9 @@ export type McpStage = {
 }
 
 export const aliasOf = (server: number): string => `s${server}`
+
+/** People add servers with a public address and a token: the guard judges the one, and the other is opened for each call. */
+const host = 'mcp.example.com'
 
 type ListedServer = { readonly status: string; readonly tool_count: number }
 
@@ -37,9 +40,20 @@ async function connect(stage: Stage): Promise<McpStage> {
   const servers: Target = { name: 'mcp', origin: `http://127.0.0.1:${port}`, prefix: '' }
   await ready(servers, running, '/calls')
   const addressOf = (server: number) => `${servers.origin}/${server}`
-  const rows = Array.from({ length: serverCount }, (_, n) => [aliasOf(n), { url: addressOf(n), trusted: true }])
-  const variables = { MCP_SERVERS: JSON.stringify(Object.fromEntries(rows)) }
+  const aliases = Array.from({ length: serverCount }, (_, n) => aliasOf(n))
+  const rows = aliases.map((alias, n) => [alias, { url: addressOf(n), trusted: true }]).slice(eras.length)
+  const variables = {
+    MCP_SERVERS: JSON.stringify(Object.fromEntries(rows)),
+    WEB_HOST_MAP: JSON.stringify({ [host]: servers.origin }),
+  }
   const { target } = await stage.connected(variables, 'with-mcp-servers')
+  for (const [n, alias] of aliases.slice(0, eras.length).entries())
+    await json(target, 'POST', '/api/mcp/servers', {
+      alias,
+      url: `https://${host}/${n}`,
+      token: `bench-token-${n}`,
+      trusted: true,
+    })
   await sendMessage(target, 'Hello. [[text 5]]')
   await requireTools(target)
   return {
