@@ -29,18 +29,25 @@ app.post('/loop/v1/chat/completions', async (c) => {
   )
 })
 
+type Sent = { readonly headers: Readonly<Record<string, string>>; readonly body?: string }
 type Fetches = {
   readonly url: string
-  readonly headers: Readonly<Record<string, string>>
-  readonly body: string
+  readonly call: Sent
+  /** A stream that is open during each call, as the client of some MCP servers needs it. */
+  readonly stream?: Sent
   readonly count: number
 }
 
 /** Sends the same request one time after the other, and reads each answer. The server notes when they arrive. */
 app.post('/fetches', async (c) => {
-  const { url, headers, body, count } = await c.req.json<Fetches>()
+  const { url, call, stream, count } = await c.req.json<Fetches>()
   let chars = 0
-  for (let n = 0; n < count; n++) chars += (await (await fetch(url, { method: 'POST', headers, body })).text()).length
+  for (let n = 0; n < count; n++) {
+    const closing = new AbortController()
+    if (stream) await fetch(url, { headers: stream.headers, signal: closing.signal })
+    chars += (await (await fetch(url, { method: 'POST', ...call })).text()).length
+    closing.abort()
+  }
   return c.json({ chars })
 })
 

@@ -1,6 +1,6 @@
 /**
  * Runs forty MCP servers in one process: `node bench/mcp/main.ts PORT`. Server n is at `/n`. `GET /calls` returns when the
- * calls of tools arrived, and the last one of them; `DELETE /calls` forgets them.
+ * calls of tools arrived, and the last one of them with its stream; `DELETE /calls` forgets the times.
  */
 
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
@@ -11,13 +11,19 @@ export type Call = {
   readonly headers: Readonly<Record<string, string>>
   readonly body: string
 }
-export type Calls = { readonly arrivals: readonly number[]; readonly last: Call | undefined }
+/** `stream`: the last request for a stream of questions. */
+export type Calls = {
+  readonly arrivals: readonly number[]
+  readonly last: Call | undefined
+  readonly stream: Omit<Call, 'body'> | undefined
+}
 
 /** The monotonic clock of the machine, as in the journal of the model server. */
 const now = (): number => Number(process.hrtime.bigint()) / 1e6
 
 let arrivals: number[] = []
-let last: Call | undefined
+let last: Calls['last']
+let stream: Calls['stream']
 
 const send = (response: ServerResponse, status: number, body?: object, headers: object = {}): void => {
   const bytes = body && JSON.stringify(body)
@@ -45,12 +51,13 @@ async function serve(request: IncomingMessage, response: ServerResponse): Promis
   const path = (request.url ?? '/').slice(1)
   if (path === 'calls') {
     if (request.method === 'DELETE') arrivals = []
-    send(response, 200, { arrivals, last } satisfies Calls)
+    send(response, 200, { arrivals, last, stream } satisfies Calls)
     return
   }
   const server = Number(path)
   if (request.method === 'GET') {
     if (eraOf(server) !== 'asking') return send(response, 405)
+    stream = { server, headers: headersOf(request) }
     response.writeHead(200, { 'content-type': 'text/event-stream' }).flushHeaders()
     return
   }

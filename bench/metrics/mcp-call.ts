@@ -1,6 +1,7 @@
 /**
  * P23: measures a call of an MCP server beyond its bare request, in a session with forty servers. A step that calls is
- * compared with a step of `todo` and the same request, which the floor sends from the same runtime to the same server.
+ * compared with a step of `todo` and the same request, which the floor sends to the same server. A server that may ask on
+ * a stream of its own has it open during each call, also of the floor.
  */
 
 import { json, sendMessage, type Target, TurnFailed } from '../client.ts'
@@ -30,12 +31,12 @@ async function requireAnswers(target: Target, session: string): Promise<void> {
 
 /** Times from one bare request to the next, as their server sees them. */
 async function bareRequests(stage: Stage, mcp: McpStage, server: number, count: number): Promise<readonly number[]> {
-  const { last } = await mcp.calls()
-  if (last?.server !== server) throw new TurnFailed('the last call was of another server')
-  const { headers, body } = last
+  const { last: call, stream } = await mcp.calls()
+  if (call?.server !== server) throw new TurnFailed('the last call was of another server')
   await mcp.forgetCalls()
   const { target: floor } = await stage.floor()
-  await json(floor, 'POST', '/fetches', { url: mcp.addressOf(server), headers, body, count: count + 1 })
+  const sent = { call, ...(stream?.server === server && { stream }) }
+  await json(floor, 'POST', '/fetches', { url: mcp.addressOf(server), ...sent, count: count + 1 })
   const { arrivals } = await mcp.calls()
   return arrivals.slice(1).map((at, n) => at - (arrivals[n] ?? NaN))
 }
