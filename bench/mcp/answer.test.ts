@@ -33,6 +33,9 @@ describe('a server', () => {
 
   it('returns the text of a call', () => {
     const { body } = answer(0, ask('tools/call', { name: called, arguments: { text: 'words' } }))
-    expect(body).toMatchObject({ id: 7, result: { resultType: 'complete', content: [{ type: 'text', text: 'words' }] } })
+    expect(body).toMatchObject({
+      id: 7,
+      result: { resultType: 'complete', content: [{ type: 'text', text: 'words' }] },
+    })
   })
 })

@@ -43,7 +43,6 @@ export function answer(server: number, { id, method, params = {} }: Asked): Answ
       { 'mcp-session-id': `session-${server}` },
     )
   if (method === 'tools/list') return reply({ tools: toolsOf(server, serverCount, toolCount) })
-  if (method === 'tools/call')
-    return reply({ content: [{ type: 'text', text: String(params.arguments?.text ?? '') }] })
+  if (method === 'tools/call') return reply({ content: [{ type: 'text', text: String(params.arguments?.text ?? '') }] })
   return { status: 404, body: { jsonrpc: '2.0', id, error: { code: notFound, message: 'unknown' } } }
 }

@@ -7,7 +7,19 @@ export type ListedTool = {
   readonly annotations: object
 }
 
-const verbs = ['list', 'get', 'create', 'update', 'delete', 'search', 'archive', 'assign', 'export', 'restore', 'comment_on']
+const verbs = [
+  'list',
+  'get',
+  'create',
+  'update',
+  'delete',
+  'search',
+  'archive',
+  'assign',
+  'export',
+  'restore',
+  'comment_on',
+]
 const objects = ['invoice', 'customer', 'ticket', 'contract', 'shipment', 'campaign', 'employee', 'asset']
 const parameters = ['query', 'limit', 'cursor', 'status', 'created_after', 'owner_id', 'note']
 

@@ -35,7 +35,9 @@ export const manyServers: Metric = {
       const ratio = median(found.map(({ floor }, n) => (without[n] ?? NaN) / floor))
       const note = `without servers ${ratio.toFixed(2)}`
       const named = { metric: 'P25', goal: atMost(goal), absoluteUnit: 'ms', note }
-      rows.push(ratioRow({ ...named, what: `${what} ÷ bare proxy, ${serverCount} MCP servers with ${toolCount} tools` }, found))
+      rows.push(
+        ratioRow({ ...named, what: `${what} ÷ bare proxy, ${serverCount} MCP servers with ${toolCount} tools` }, found),
+      )
     }
     return rows
   },

@@ -44,14 +44,13 @@ async function bareRequests(stage: Stage, mcp: McpStage, server: number, count: 
 async function sample(stage: Stage, mcp: McpStage, server: number): Promise<Steps> {
   const { target } = mcp
   await stage.model.reset()
-  const loop = async (tool: string, input: object, count = steps) =>
-    (await loopOf(stage.model, target, count, session, { tool, input })).gaps
   const { session } = await sendMessage(target, 'Hello. [[text 5]]')
-  const call = (count?: number) => loop(toolOf(server), { text }, count)
-  await call(3)
+  const loop = async (more: object = {}) => (await loopOf(stage.model, target, { steps, ...more }, session)).gaps
+  const call = (more: object = {}) => loop({ tool: toolOf(server), input: { text }, ...more })
+  await call({ steps: 3 })
   const [calls, others]: number[][] = [[], []]
   for (let n = 0; n < turns; n++) {
-    others?.push(...(await loop('todo', {})))
+    others?.push(...(await loop()))
     calls?.push(...(await call()))
   }
   const fetches = await bareRequests(stage, mcp, server, calls.length)

@@ -56,7 +56,7 @@ async function requireHook(target: Target, hook: Hook, session: string): Promise
 
 async function newSession(stage: Stage, target: Target): Promise<string> {
   const { session } = await sendMessage(target, 'Hello. [[text 5]]')
-  await loopOf(stage.model, target, 3, session)
+  await loopOf(stage.model, target, { steps: 3 }, session)
   return session
 }
 
@@ -65,8 +65,8 @@ async function sample(stage: Stage, hooked: Target, plain: Target, hook: Hook): 
   const sessions = { hooked: await newSession(stage, hooked), plain: await newSession(stage, plain) }
   const found: { with: number[]; without: number[] } = { with: [], without: [] }
   for (let n = 0; n < turns; n++) {
-    found.without.push(...(await loopOf(stage.model, plain, steps, sessions.plain)).gaps)
-    found.with.push(...(await loopOf(stage.model, hooked, steps, sessions.hooked)).gaps)
+    found.without.push(...(await loopOf(stage.model, plain, { steps }, sessions.plain)).gaps)
+    found.with.push(...(await loopOf(stage.model, hooked, { steps }, sessions.hooked)).gaps)
   }
   await requireHook(hooked, hook, sessions.hooked)
   return found

@@ -98,11 +98,7 @@ async function fetchGuarded(request: GuardedRequest, guard: FetchGuard): Promise
 /** `end`: nothing of the request waits any more. */
 type Ends = { readonly signal: AbortSignal | null; readonly end: () => void }
 
-async function follow(
-  request: GuardedRequest,
-  { signal, end }: Ends,
-  guard: FetchGuard,
-): Promise<GuardedResponse> {
+async function follow(request: GuardedRequest, { signal, end }: Ends, guard: FetchGuard): Promise<GuardedResponse> {
   let hop: Hop = {
     url: request.url,
     method: (request.method ?? 'GET').toUpperCase(),

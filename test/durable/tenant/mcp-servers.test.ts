@@ -101,7 +101,10 @@ it('reads a server of the deployment with what the tenant has changed, and forge
     const servers = createServers(storage.sql, { MCP_SERVERS })
     servers.update(authority, 'wiki', { enabled: false })
     expect(servers.open(authority, 'wiki')).toBeUndefined()
-    expect(servers.open(authority, 'OTHER')?.server).toMatchObject({ source: 'deployment', state: { status: 'unavailable' } })
+    expect(servers.open(authority, 'OTHER')?.server).toMatchObject({
+      source: 'deployment',
+      state: { status: 'unavailable' },
+    })
     expect(createServers(storage.sql).find(authority, 'wiki')).toBeUndefined()
     const moved = createServers(storage.sql, { MCP_SERVERS: JSON.stringify({ other: { url: 'http://10.0.0.7/mcp' } }) })
     expect(moved.find(authority, 'other')?.config.url).toBe('http://10.0.0.7/mcp')
