@@ -14,7 +14,10 @@ import { browserAction } from './metrics/browser.ts'
 import { brandNew, warm } from './metrics/first-token.ts'
 import { manyJobs } from './metrics/jobs.ts'
 import { hostilePages } from './metrics/hostile-pages.ts'
+import { manyServers } from './metrics/many-servers.ts'
+import { mcpCall } from './metrics/mcp-call.ts'
 import { idleMemory } from './metrics/memory.ts'
+import { pluginHook } from './metrics/plugin-hook.ts'
 import { promptSize } from './metrics/prompt.ts'
 import { resumeLong } from './metrics/resume.ts'
 import { referenceTurn, rowsWritten } from './metrics/rows.ts'
@@ -47,6 +50,9 @@ const metrics: readonly Metric[] = [
   hostilePages,
   referenceTurn,
   workMemory,
+  mcpCall,
+  pluginHook,
+  manyServers,
 ]
 
 const { values, positionals } = parseArgs({

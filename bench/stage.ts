@@ -36,8 +36,8 @@ export type Stage = {
   readonly inspected: (inspectorPort: number) => Promise<Contender>
   /** A Talaria with other addresses for public names (`WEB_HOST_MAP`). */
   readonly visiting: (hostMap: Readonly<Record<string, string>>) => Promise<Contender>
-  /** A Talaria with other addresses of platforms (`SLACK_API_BASE`). */
-  readonly connected: (env: Readonly<Record<string, string>>) => Promise<Contender>
+  /** A Talaria with variables of its own, such as the address of a platform (`SLACK_API_BASE`) or `MCP_SERVERS`. */
+  readonly connected: (env: Readonly<Record<string, string>>, name?: string) => Promise<Contender>
   readonly end: () => Promise<void>
 }
 
@@ -153,7 +153,7 @@ export const openStage = async ({ from, self }: StageOptions): Promise<Stage> =>
     },
     inspected: (inspectorPort) => keep('inspected', launchOurs(from, ['--inspector-port', String(inspectorPort)])),
     visiting: (hostMap) => keep('visiting', launchOurs(from, [], { WEB_HOST_MAP: JSON.stringify(hostMap) })),
-    connected: (env) => keep('connected', launchOurs(from, [], env)),
+    connected: (env, name = 'connected') => keep(name, launchOurs(from, [], env)),
     end: async () => {
       for (const contender of contenders.values())
         await contender.then(

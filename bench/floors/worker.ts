@@ -1,4 +1,4 @@
-/** Routes of the floors: a bare proxy, a minimal object that loops, and an empty D1 query. */
+/** Routes of the floors: a bare proxy, bare requests, a minimal object that loops, and an empty D1 query. */
 
 import { Hono } from 'hono'
 import { LoopDO, type Env } from './loop.ts'
@@ -27,6 +27,28 @@ app.post('/loop/v1/chat/completions', async (c) => {
       body: c.req.raw.body,
     }),
   )
+})
+
+type Sent = { readonly headers: Readonly<Record<string, string>>; readonly body?: string }
+type Fetches = {
+  readonly url: string
+  readonly call: Sent
+  /** A stream that is open during each call, as the client of some MCP servers needs it. */
+  readonly stream?: Sent
+  readonly count: number
+}
+
+/** Sends the same request one time after the other, and reads each answer. The server notes when they arrive. */
+app.post('/fetches', async (c) => {
+  const { url, call, stream, count } = await c.req.json<Fetches>()
+  let chars = 0
+  for (let n = 0; n < count; n++) {
+    const closing = new AbortController()
+    if (stream) await fetch(url, { headers: stream.headers, signal: closing.signal })
+    chars += (await (await fetch(url, { method: 'POST', ...call })).text()).length
+    closing.abort()
+  }
+  return c.json({ chars })
 })
 
 app.get('/select1', async (c) => c.json(await c.env.DB.prepare('SELECT 1 AS one').first()))

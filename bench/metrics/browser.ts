@@ -2,23 +2,20 @@
 
 import { createServer } from 'node:http'
 import { freePort } from '../process.ts'
-import { json, sendMessage, TurnFailed, type Target } from '../client.ts'
+import { sendMessage, TurnFailed, type Target } from '../client.ts'
 import { atMost, nonce, times, type Metric, type Row } from '../metric.ts'
 import { gapsOf, stepsOf, type Model } from '../model.ts'
 import { median } from '../stats.ts'
+import { toolResults } from '../tool-results.ts'
 
 const host = 'shop.example.com'
 const actions = 10
 const links = Array.from({ length: 100 }, (_, n) => `<p>Text ${n} <a href="/${n}">Link ${n}</a></p>`).join('')
 const page = `<!doctype html><title>Shop</title><h1>Shop</h1><input aria-label="Search">${links}`
 
-type Message = { readonly role: string; readonly content: string }
-
 /** Checks the results, because an action that fails is fast. */
 const requireSuccess = async (target: Target, session: string): Promise<void> => {
-  const path = `/api/sessions/${session}/messages?limit=200`
-  const { data } = await json<{ data: readonly Message[] }>(target, 'GET', path)
-  const results = data.filter(({ role }) => role === 'tool').map(({ content }) => content)
+  const results = await toolResults(target, session)
   const failed = results.find((text) => !text.includes('"success":true'))
   if (!results.length || failed !== undefined) throw new TurnFailed(`an action failed: ${failed ?? 'no results'}`)
 }

@@ -1,9 +1,10 @@
 /** P15: measures a program of the model, run in a fresh isolate, and each tool call that it makes. */
 
-import { call, json, sendMessage, TurnFailed, type Target } from '../client.ts'
+import { call, sendMessage, TurnFailed, type Target } from '../client.ts'
 import { atMost, nonce, times, type Metric, type Row } from '../metric.ts'
 import { gapsOf, stepsOf, type Model } from '../model.ts'
 import { median } from '../stats.ts'
+import { toolResults } from '../tool-results.ts'
 
 const steps = 10
 const callsPerProgram = 40
@@ -20,16 +21,9 @@ const stepOf = async (model: Model, target: Target, source: string, session: str
   return median(gapsOf(asked))
 }
 
-type Message = { readonly role: string; readonly content: string }
-
 /** Checks the results, because a program that fails is fast. */
 const allSucceeded = async (target: Target, session: string, calls: number): Promise<void> => {
-  const { data } = await json<{ data: readonly Message[] }>(
-    target,
-    'GET',
-    `/api/sessions/${session}/messages?limit=200`,
-  )
-  const results = data.filter(({ role }) => role === 'tool').map(({ content }) => content)
+  const results = await toolResults(target, session)
   const good = results.filter(
     (text) => text.includes('"status":"success"') && text.includes(`"tool_calls_made":${calls},`),
   )

@@ -7,11 +7,11 @@ import { median } from '../stats.ts'
 const prompt = 'Hello there. [[text 20]]'
 const perRound = 11
 
-const ttftOf = async (target: Target, session?: string): Promise<number> =>
+export const ttftOf = async (target: Target, session?: string): Promise<number> =>
   median((await times(perRound, () => sendMessage(target, prompt, session))).map((turn) => turn.ttft))
 
 /** A session that has had a turn: its object is in memory and has its prompt. */
-const warmSession = async (target: Target): Promise<string> => {
+export const warmSession = async (target: Target): Promise<string> => {
   const { session } = await sendMessage(target, prompt)
   await sendMessage(target, prompt, session)
   return session

@@ -3,9 +3,10 @@
 import { createServer, type ServerResponse } from 'node:http'
 import { gzipSync } from 'node:zlib'
 import { freePort } from '../process.ts'
-import { json, sendMessage, TurnFailed, type Target } from '../client.ts'
+import { sendMessage, TurnFailed, type Target } from '../client.ts'
 import { atMost, type Metric, type Row, times } from '../metric.ts'
 import { median } from '../stats.ts'
+import { toolResults } from '../tool-results.ts'
 
 const host = 'hostile.example.com'
 const start = '<!doctype html><title>Page</title>'
@@ -34,16 +35,9 @@ function sendForever(response: ServerResponse): void {
   send()
 }
 
-type Message = { readonly role: string; readonly content: string }
-
 /** A page that was not read is read fast. */
 const requireWords = async (target: Target, session: string): Promise<void> => {
-  const { data } = await json<{ data: readonly Message[] }>(
-    target,
-    'GET',
-    `/api/sessions/${session}/messages?limit=200`,
-  )
-  const result = data.find(({ role }) => role === 'tool')?.content ?? ''
+  const [result = ''] = await toolResults(target, session)
   if (!result.includes('Words')) throw new TurnFailed(`the page was not read: ${result.slice(0, 300)}`)
 }
 

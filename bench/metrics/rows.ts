@@ -51,7 +51,7 @@ export const rowsWritten: Metric = {
       await sendMessage(target, 'Hello again. [[text 20]]', session)
       const plain = await rowsOf(target, session)
       const alarms = (await alarmRowsOf(target, session)) - alarmsBefore
-      await loopOf(stage.model, target, steps, session)
+      await loopOf(stage.model, target, { steps }, session)
       const looped = await rowsOf(target, session)
       await sendMessage(target, `[[slow ttft=0 chunks=${seconds * 50} gap=20]]`, session)
       const streamed = await rowsOf(target, session)

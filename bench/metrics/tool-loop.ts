@@ -7,9 +7,18 @@ import { median } from '../stats.ts'
 
 type Loop = { readonly gaps: readonly number[]; readonly total: number }
 
-export const loopOf = async (model: Model, target: Target, steps: number, session?: string): Promise<Loop> => {
+/** `tool`: the cheapest of ours unless another one is named. */
+type Steps = { readonly steps: number; readonly tool?: string; readonly input?: object }
+
+export const loopOf = async (
+  model: Model,
+  target: Target,
+  { steps, tool = 'todo', input = {} }: Steps,
+  session?: string,
+): Promise<Loop> => {
   const key = nonce()
-  const { total } = await sendMessage(target, `[[tools ${steps} todo {} nonce=${key}]]`, session)
+  const calls = `[[tools ${steps} ${tool} ${JSON.stringify(input)} nonce=${key}]]`
+  const { total } = await sendMessage(target, calls, session)
   const asked = await stepsOf(model, key)
   if (asked.length !== steps + 1)
     throw new TurnFailed(`${target.name} asked the model ${asked.length} times in a turn of ${steps} tool steps`)
@@ -25,7 +34,7 @@ export const perStep: Metric = {
     const gapOf = async (contender: Target): Promise<number> => {
       await stage.model.reset()
       const { session } = await sendMessage(contender, 'Hello. [[text 5]]')
-      const loops = await times(3, () => loopOf(stage.model, contender, 20, session))
+      const loops = await times(3, () => loopOf(stage.model, contender, { steps: 20 }, session))
       return median(loops.flatMap((loop) => loop.gaps))
     }
     const found = await pairs(
@@ -56,7 +65,7 @@ export const longTurn: Metric = {
     const loops = { ours: [] as Loop[], floor: [] as Loop[] }
     const run = async (contender: Target, into: Loop[]): Promise<number> => {
       await stage.model.reset()
-      const loop = await loopOf(stage.model, contender, 500, await roomySession(contender))
+      const loop = await loopOf(stage.model, contender, { steps: 500 }, await roomySession(contender))
       into.push(loop)
       return loop.total
     }

@@ -6,7 +6,7 @@
 import { type AddressRules, checkPublicAddress, normalizeHost } from '#agent/policy/network/network-address.ts'
 import { resolveNames } from './name-resolution.ts'
 import { createLoopMark, loopHeader } from './loop-mark.ts'
-import { fetchWithDeadline } from './timeout.ts'
+import { startDeadline } from './timeout.ts'
 import { variablesOf } from './variables.ts'
 
 export type GuardedRequest = {
@@ -86,21 +86,19 @@ type Hop = {
 
 async function fetchGuarded(request: GuardedRequest, guard: FetchGuard): Promise<GuardedResponse> {
   const { timeoutMs = defaultTimeoutMs, signal = null } = request
-  let url = request.url
-  const send = async (ends: AbortSignal | null) => {
-    const found = await follow(request, ends, guard)
-    url = found.url
-    return found.response
+  const deadline = timeoutMs === Infinity ? { signal, end: () => undefined } : startDeadline(timeoutMs, signal)
+  try {
+    return await follow(request, deadline, guard)
+  } catch (error) {
+    deadline.end()
+    throw error
   }
-  const response = timeoutMs === Infinity ? await send(signal) : await fetchWithDeadline(timeoutMs, send, signal)
-  return { response, url }
 }
 
-async function follow(
-  request: GuardedRequest,
-  signal: AbortSignal | null,
-  guard: FetchGuard,
-): Promise<GuardedResponse> {
+/** `end`: nothing of the request waits any more. */
+type Ends = { readonly signal: AbortSignal | null; readonly end: () => void }
+
+async function follow(request: GuardedRequest, { signal, end }: Ends, guard: FetchGuard): Promise<GuardedResponse> {
   let hop: Hop = {
     url: request.url,
     method: (request.method ?? 'GET').toUpperCase(),
@@ -112,8 +110,16 @@ async function follow(
     if (!hop.isTrusted) await requirePublic(hop.url, request, guard)
     const response = await sendHop(hop, signal, guard)
     const next = request.follow ? redirectTarget(response, hop.url) : undefined
-    if (next === undefined) return { response: limitBody(response, request, hop.url, guard), url: hop.url }
-    guard.record({ host: hostOf(hop.url), bytes: 0, isRefused: false })
+    const { url } = hop
+    const record = (bytes: number) => guard.record({ host: hostOf(url), bytes, isRefused: false })
+    if (next === undefined) {
+      const onEnd = (bytes: number) => {
+        end()
+        record(bytes)
+      }
+      return { response: limitBody(response, request, onEnd), url }
+    }
+    record(0)
     await response.body?.cancel()
     hop = redirect(hop, next, response.status)
   }
@@ -220,13 +226,16 @@ function cleanHeaders(headers: HeadersInit | undefined): Headers {
   return new Headers([...new Headers(headers)].filter(([name]) => !connectionHeaders.test(name)))
 }
 
-/** Returns the response with a body that fails when it is too large, and records its size at the end. */
-function limitBody(response: Response, { maxBytes = defaultMaxBytes }: GuardedRequest, url: string, guard: FetchGuard) {
-  const host = hostOf(url)
+/** Returns the response with a body that fails when it is too large. `onEnd` gets its size when it was read, cancelled or broken. */
+function limitBody(
+  response: Response,
+  { maxBytes = defaultMaxBytes }: GuardedRequest,
+  onEnd: (bytes: number) => void,
+): Response {
   let bytes = 0
-  const record = () => guard.record({ host, bytes, isRefused: false })
+  const end = () => onEnd(bytes)
   if (!response.body) {
-    record()
+    end()
     return response
   }
   const tooLarge = () => new ResponseTooLarge(`the response is larger than ${Math.floor(maxBytes / 1024 / 1024)} MiB`)
@@ -235,13 +244,13 @@ function limitBody(response: Response, { maxBytes = defaultMaxBytes }: GuardedRe
       transform(part, controller) {
         bytes += part.byteLength
         if (bytes > maxBytes) {
-          record()
+          end()
           throw tooLarge()
         }
         controller.enqueue(part)
       },
-      flush: record,
-      cancel: record,
+      flush: end,
+      cancel: end,
     }),
   )
   return new Response(counted, response)

@@ -23,6 +23,8 @@ const schema = `CREATE TABLE IF NOT EXISTS network (
 
 export class TenantNetwork extends TenantPart {
   readonly #sql: SqlStorage
+  /** Hosts that the table has. Another one may be too many, which only reading the whole table shows. */
+  readonly #known = new Set<string>()
 
   constructor(mayChange: ChangeCheck, sql: SqlStorage) {
     super(mayChange)
@@ -42,10 +44,17 @@ export class TenantNetwork extends TenantPart {
         isRefused ? 1 : 0,
         clock.now(),
       )
-    this.#sql.exec(
+    if (uses.every(({ host }) => this.#known.has(host))) return
+    if (this.#forgetOldest()) this.#known.clear()
+    else for (const { host } of uses) this.#known.add(host)
+  }
+
+  #forgetOldest(): boolean {
+    const { rowsWritten } = this.#sql.exec(
       'DELETE FROM network WHERE host IN (SELECT host FROM network ORDER BY lastAt DESC LIMIT -1 OFFSET ?)',
       maxHosts,
     )
+    return rowsWritten > 0
   }
 
   /** The last called hosts first. */

@@ -1,8 +1,15 @@
 /** Tests the guard of the network: redirects, credentials, mapped hosts, limits, the ledger and the mark against loops. */
 
-import { describe, expect, it } from 'vitest'
+import { afterEach, describe, expect, it, vi } from 'vitest'
+import { replaceClock } from '#durable/platform/clock.ts'
 import { createGuardedFetch, type GuardedRequest, type HostUse } from '#durable/platform/guarded-fetch.ts'
 import { isOwnRequest, loopHeader } from '#durable/platform/loop-mark.ts'
+import { createTestClock } from '#test/support/clock.ts'
+
+afterEach(() => {
+  replaceClock()
+  vi.restoreAllMocks()
+})
 
 type Answers = Readonly<Record<string, () => Response>>
 
@@ -197,6 +204,61 @@ describe('the budgets', () => {
         new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason as Error))),
     })
     await expect(guardedFetch({ url: start, timeoutMs: 5 })).rejects.toThrow(/timeout|aborted/i)
+  })
+})
+
+describe('the timer of a request', () => {
+  const wait = async (answer: () => Response, request: Partial<GuardedRequest> = {}) => {
+    const clock = createTestClock()
+    replaceClock(clock)
+    const signals: AbortSignal[] = []
+    const guardedFetch = createGuardedFetch({} as Env, {
+      send: ({ signal }) => {
+        signals.push(signal)
+        return Promise.resolve(answer())
+      },
+    })
+    const { response } = await guardedFetch({ url: start, ...request })
+    return { clock, response, signals }
+  }
+  const parts = (count: number) =>
+    new Response(
+      new ReadableStream({
+        start(controller) {
+          for (let n = 0; n < count; n++) controller.enqueue(new Uint8Array(10))
+          controller.close()
+        },
+      }),
+    )
+  const broken = () => new Response(new ReadableStream({ pull: () => Promise.reject(new Error('broken')) }))
+
+  it.each<[string, () => Response, (response: Response) => unknown]>([
+    ['is read', () => parts(3), (response) => response.bytes()],
+    ['is cancelled', () => parts(3), (response) => response.body?.cancel()],
+    ['breaks', broken, (response) => response.bytes().catch(String)],
+    ['is too large', () => parts(30), (response) => response.bytes().catch(String)],
+    ['is empty', () => new Response(null, { status: 204 }), () => undefined],
+  ])('ends when the body %s', async (_, answer, use) => {
+    const { clock, response } = await wait(answer, { maxBytes: 100 })
+    await use(response)
+    expect(clock.pending()).toBe(0)
+  })
+
+  it('runs while the body is read, which passes through one stream', async () => {
+    const streams = vi.spyOn(ReadableStream.prototype, 'pipeThrough')
+    const { clock, signals } = await wait(() => new Response(new ReadableStream()), { timeoutMs: 1_000 })
+    expect(streams).toHaveBeenCalledOnce()
+    await clock.pass(1_000)
+    expect(signals[0]?.reason).toMatchObject({ name: 'TimeoutError' })
+  })
+
+  it('ends when nothing is sent', async () => {
+    const clock = createTestClock()
+    replaceClock(clock)
+    const guardedFetch = createGuardedFetch({} as Env, { send: () => Promise.reject(new Error('refused')) })
+    await expect(guardedFetch({ url: start })).rejects.toThrow('refused')
+    await expect(guardedFetch({ url: 'http://10.0.0.1/' })).rejects.toThrow('may not be called')
+    expect(clock.pending()).toBe(0)
   })
 })
 

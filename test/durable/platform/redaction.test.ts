@@ -29,6 +29,17 @@ it('replaces what a source has remembered before', () => {
   expect(redactorFor(env, 'redaction-c').redact('the-older-value the-newer-value')).toBe('the-older-value ***')
 })
 
+it('is made anew only for other secrets', () => {
+  rememberSecrets('redaction-e', 'secrets', ['the-first-value', 'the-second-value'])
+  const made = redactorFor(env, 'redaction-e')
+  rememberSecrets('redaction-e', 'secrets', ['the-first-value', 'the-second-value'])
+  expect(redactorFor(env, 'redaction-e')).toBe(made)
+  rememberSecrets('redaction-e', 'secrets', ['the-first-value'])
+  expect(redactorFor(env, 'redaction-e').redact('the-first-value the-second-value')).toBe('*** the-second-value')
+  rememberSecrets('redaction-e', 'secrets', ['another-value-1'])
+  expect(redactorFor(env, 'redaction-e').redact('the-first-value another-value-1')).toBe('the-first-value ***')
+})
+
 it('belongs to one deployment', () => {
   rememberSecrets('redaction-d', 'secrets', ['value-of-tenant-d'])
   expect(redactorFor(env, 'redaction-d').redact('first-provider-key')).toBe('***')

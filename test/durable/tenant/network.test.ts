@@ -1,10 +1,12 @@
 /** Tests the ledger of a tenant's requests. */
 
+import { runInDurableObject } from 'cloudflare:test'
 import { expect, it } from 'vitest'
 import type { HostUse } from '#durable/platform/guarded-fetch.ts'
 import { tenantStub } from '#durable/platform/addresses.ts'
 import { ownerAuthority } from '../../support/authority.ts'
 import { bindings as env } from '../../worker/client.ts'
+import { TenantNetwork } from '#durable/tenant/network.ts'
 import { createTenantFetch } from '#durable/tenant/tenant-fetch.ts'
 
 it('counts what a tenant sends', async () => {
@@ -25,6 +27,34 @@ it('forgets the hosts that were not called for longest', async () => {
   const uses = Array.from({ length: 1_200 }, (_, i) => ({ host: `h${i}.example.com`, bytes: 1, isRefused: false }))
   await network.record(ownerAuthority(), uses)
   expect(await network.list(ownerAuthority(), 5_000)).toHaveLength(1_000)
+})
+
+it('reads the row of a host that it knows, however many there are', async () => {
+  await runInDurableObject(tenantStub(env, 'ledger-many') as unknown as DurableObjectStub, (_object, { storage }) => {
+    const read: number[] = []
+    const sql = {
+      exec: (query: string, ...bindings: SqlStorageValue[]) => {
+        const cursor = storage.sql.exec(query, ...bindings)
+        cursor.toArray()
+        read.push(cursor.rowsRead)
+        return cursor
+      },
+    } as unknown as SqlStorage
+    const network = new TenantNetwork(() => true, sql)
+    const useOf = (i: number) => ({ host: `h${i}.example.com`, bytes: 1, isRefused: false })
+    const hosts = Array.from({ length: 1_000 }, (_, i) => useOf(i))
+    network.record(ownerAuthority(), hosts)
+    read.length = 0
+    network.record(ownerAuthority(), [useOf(7), useOf(8)])
+    expect(read.reduce((sum, rows) => sum + rows, 0)).toBeLessThan(10)
+    network.record(
+      ownerAuthority(),
+      Array.from({ length: 1_200 }, (_, i) => useOf(2_000 + i)),
+    )
+    // Some of these were forgotten at once.
+    for (let i = 0; i < 1_200; i += 50) network.record(ownerAuthority(), [useOf(2_000 + i)])
+    expect(storage.sql.exec('SELECT count(*) AS n FROM network').one()).toEqual({ n: 1_000 })
+  })
 })
 
 it('is sent in the background', async () => {

@@ -122,8 +122,8 @@ export type Catalogue = { readonly version: number; readonly servers: readonly C
 /** The data for one call. */
 export type OpenedServer = {
   readonly server: StoredServer
-  /** Undefined for a utility tool. */
-  readonly tool: StoredTool | undefined
+  /** Undefined for a utility tool, and for one that the server does not have any more. */
+  readonly tool: Pick<StoredTool, 'state' | 'reason'> | undefined
   readonly isAdmitted: boolean
   readonly secrets: SealedSecrets | undefined
 }
@@ -177,10 +177,18 @@ type DeploymentRow = Partial<Omit<ServerConfig, 'token' | 'headers' | 'oauth' | 
   readonly oauth?: Pick<OAuthClient, 'client_id' | 'scope'>
 }
 
-/** `MCP_SERVERS`: rows of every tenant by alias, whose addresses may be private. */
-export function deploymentServers(env: Env): readonly Omit<StoredServer, 'state'>[] {
+type DeploymentServers = readonly Omit<StoredServer, 'state'>[]
+let lastRead: { readonly text: string; readonly servers: DeploymentServers } | undefined
+
+/** `MCP_SERVERS`: rows of every tenant by alias, whose addresses may be private. Each call of a tool asks for them. */
+export function deploymentServers(env: Env): DeploymentServers {
   const text = variablesOf(env)['MCP_SERVERS']?.trim()
   if (!text) return []
+  if (lastRead?.text !== text) lastRead = { text, servers: readDeploymentServers(text) }
+  return lastRead.servers
+}
+
+function readDeploymentServers(text: string): DeploymentServers {
   let rows: Readonly<Record<string, DeploymentRow>>
   try {
     rows = JSON.parse(text) as typeof rows

@@ -43,7 +43,7 @@ type ServerRecord = {
   readonly createdAt: number
   readonly updatedAt: number
 }
-type ToolRecord = { readonly tool: string; readonly listed: string | null; readonly approved: string | null }
+type ToolRecord = { readonly listed: string | null; readonly approved: string | null }
 
 export type McpServersOptions = {
   readonly mayChange: ChangeCheck
@@ -200,7 +200,7 @@ export class McpServers extends TenantPart {
     const admitted = admitCall(server.state.breaker, clock.now())
     if (admitted && admitted !== server.state.breaker)
       this.#writeServer(server.config.alias, { state: { ...server.state, breaker: admitted } })
-    const found = tool === undefined ? undefined : this.#tools(server).find((one) => one.tool === tool)
+    const found = tool === undefined ? undefined : this.#judge(server, tool)
     return { server, tool: found, isAdmitted: admitted !== undefined, secrets: this.#options.secrets() }
   }
 
@@ -391,24 +391,25 @@ export class McpServers extends TenantPart {
     // An object without servers gets no tables.
     if (this.#version() === undefined) return []
     const records = this.#sql.exec<ServerRecord>('SELECT * FROM mcp_server ORDER BY alias').toArray()
-    const deployed = deploymentServers(this.#options.env).map((server) => {
-      const record = records.find(({ alias }) => alias.toLowerCase() === server.config.alias.toLowerCase())
-      const state = record ? (JSON.parse(record.state) as ServerState) : newState
-      const { enabled, tools } = (record?.config ? JSON.parse(record.config) : {}) as ConfigChange
-      const patched = { ...(enabled !== undefined && { enabled }), ...(tools && { tools }) }
-      return { ...server, config: { ...server.config, ...patched }, state }
-    })
+    const deployed = deploymentServers(this.#options.env).map((server) =>
+      withRecord(
+        server,
+        records.find(({ alias }) => isSameAlias(alias, server.config.alias)),
+      ),
+    )
     const names = new Set(deployed.map(({ config }) => config.alias.toLowerCase()))
-    const own = records.flatMap(({ alias, config, state, createdAt, updatedAt }) => {
-      if (names.has(alias.toLowerCase()) || config === null) return []
-      const stored = { config: JSON.parse(config) as ServerConfig, state: JSON.parse(state) as ServerState }
-      return stored.config.url ? [{ ...stored, source: 'tenant' as const, createdAt, updatedAt }] : []
-    })
+    const own = records.flatMap((record) => (names.has(record.alias.toLowerCase()) ? [] : (readOwn(record) ?? [])))
     return [...deployed, ...own].toSorted((a, b) => (a.config.alias < b.config.alias ? -1 : 1))
   }
 
+  /** Each call of a tool asks for one server: the others are not read. */
   #find(alias: string): StoredServer | undefined {
-    return this.#list().find(({ config }) => config.alias.toLowerCase() === alias.toLowerCase())
+    if (this.#version() === undefined) return undefined
+    const deployed = deploymentServers(this.#options.env).find(({ config }) => isSameAlias(config.alias, alias))
+    const [record] = this.#sql
+      .exec<ServerRecord>('SELECT * FROM mcp_server WHERE alias = ?', deployed?.config.alias ?? alias)
+      .toArray()
+    return deployed ? withRecord(deployed, record) : record && readOwn(record)
   }
 
   #writeServer(
@@ -430,13 +431,20 @@ export class McpServers extends TenantPart {
     )
   }
 
-  #tools({ config }: StoredServer): readonly StoredTool[] {
-    const records = this.#sql
-      .exec<ToolRecord>('SELECT tool, listed, approved FROM mcp_tool WHERE alias = ? ORDER BY tool', config.alias)
+  /** Reads one tool. Undefined: the server does not list it any more. */
+  #judge({ config }: StoredServer, tool: string): OpenedServer['tool'] {
+    const [listed] = this.#sql
+      .exec<ToolRecord>('SELECT listed, approved FROM mcp_tool WHERE alias = ? AND tool = ?', config.alias, tool)
       .toArray()
-    const listed = records.flatMap(({ listed: text, approved }) =>
-      text === null ? [] : [{ tool: JSON.parse(text) as ListedTool, approved: parseApproval(approved) }],
-    )
+      .flatMap(parseListed)
+    return listed && judgeTool(listed.tool, listed.approved, config)
+  }
+
+  #tools({ config }: StoredServer): readonly StoredTool[] {
+    const listed = this.#sql
+      .exec<ToolRecord>('SELECT listed, approved FROM mcp_tool WHERE alias = ? ORDER BY tool', config.alias)
+      .toArray()
+      .flatMap(parseListed)
     const names = nameTools(
       config.alias,
       listed.map(({ tool }) => tool.tool),
@@ -466,8 +474,30 @@ const hideSecrets = ({ token, headers, oauth, ...plain }: ServerConfig) => ({
   oauth: oauth && { client_id: oauth.client_id, scope: oauth.scope, client_secret: oauth.client_secret && '****' },
 })
 
-const parseApproval = (text: string | null): ApprovedTool | undefined =>
-  text === null ? undefined : (JSON.parse(text) as ApprovedTool)
+const isSameAlias = (one: string, other: string): boolean => one.toLowerCase() === other.toLowerCase()
+
+/** A server of the deployment, with what is stored about it. */
+function withRecord(server: Omit<StoredServer, 'state'>, record: ServerRecord | undefined): StoredServer {
+  const state = record ? (JSON.parse(record.state) as ServerState) : newState
+  const { enabled, tools } = (record?.config ? JSON.parse(record.config) : {}) as ConfigChange
+  const patched = { ...(enabled !== undefined && { enabled }), ...(tools && { tools }) }
+  return { ...server, config: { ...server.config, ...patched }, state }
+}
+
+/** Undefined: what is left of a server that the deployment has defined. */
+function readOwn({ config, state, createdAt, updatedAt }: ServerRecord): StoredServer | undefined {
+  if (config === null) return undefined
+  const stored = { config: JSON.parse(config) as ServerConfig, state: JSON.parse(state) as ServerState }
+  return stored.config.url ? { ...stored, source: 'tenant', createdAt, updatedAt } : undefined
+}
+
+/** Empty for a tool that the server does not list any more. */
+function parseListed({ listed, approved }: ToolRecord) {
+  if (listed === null) return []
+  return [
+    { tool: JSON.parse(listed) as ListedTool, approved: approved ? (JSON.parse(approved) as ApprovedTool) : undefined },
+  ]
+}
 
 function approvalOf({ hash, title, description, input_schema, output_schema, annotations }: ListedTool): ApprovedTool {
   const optional = { ...(title !== undefined && { title }), ...(output_schema && { output_schema }) }
