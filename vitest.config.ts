@@ -58,6 +58,19 @@ const isolated = [
   'test/worker/routes/{audited-routes,platform-setup}.test.ts',
 ]
 
+/** What tests inside workerd import themselves. Bundled, each package is one module. */
+const packages = [
+  '@a2a-js/sdk',
+  '@a2a-js/sdk/client',
+  '@ag-ui/client',
+  '@modelcontextprotocol/client',
+  'fast-check',
+  'jose',
+  'openai',
+  'tweetnacl',
+  'zod',
+]
+
 /** Tests inside workerd. The files that one worker runs share its isolate, objects and database. */
 const workerd = (name: string, files: Pick<UserWorkspaceConfig['test'] & object, 'include' | 'exclude'>) => ({
   plugins: [
@@ -94,8 +107,7 @@ const workerd = (name: string, files: Pick<UserWorkspaceConfig['test'] & object,
       'test/support/default-tenant.ts',
       'test/support/property-seed.ts',
     ],
-    // The packages that tests import themselves. Bundled, each is one module.
-    deps: { optimizer: { ssr: { enabled: true, include: ['fast-check', 'jose', 'openai', 'tweetnacl', 'zod'] } } },
+    deps: { optimizer: { ssr: { enabled: true, include: packages } } },
   },
 })
 

@@ -2,12 +2,14 @@
 // rows of long tables and tests that take turns. It comes from the commit, so that a commit has the same result everywhere.
 import { spawn, spawnSync } from 'node:child_process'
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { countsOf, failuresOf, lineOf } from './lib/counts.mjs'
+import { fastTemporary } from './lib/fast-temporary.mjs'
 import { root } from './lib/root.mjs'
 
-const folder = mkdtempSync(join(tmpdir(), 'talaria-test-'))
+const folder = mkdtempSync(join(fastTemporary(), 'talaria-test-'))
+// Everything that the tests leave behind is removed with it.
+process.env.TMPDIR = folder
 const reportFile = join(folder, 'report.json')
 
 try {

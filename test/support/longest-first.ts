@@ -1,4 +1,4 @@
-/** Starts the files that take longest first, so that none of them runs alone at the end. */
+/** Orders the files so that no worker is started twice and none of them runs alone at the end. */
 
 import { BaseSequencer, type TestSpecification } from 'vitest/node'
 
@@ -15,6 +15,7 @@ export const longest = [
   'backends/browser/page-activity',
   'sandbox/server',
   'backends/cloudflare/workspace-copies',
+  'scripts/mcp-conformance/conformance',
   'worker/matrix',
   'backends/daytona/daytona',
   'backends/host/host-backend',
@@ -43,14 +44,21 @@ export const longest = [
   'e2e/backends',
 ] as const
 
+/** A worker ends when the next file is of another project, and loads the app again with the next one of its own. */
+const projects: readonly string[] = ['pure', 'isolated', 'workerd', 'e2e']
+
 const rank = ({ moduleId }: TestSpecification): number => {
   const at = longest.findIndex((name) => moduleId.endsWith(`/test/${name}.test.ts`))
   return at === -1 ? longest.length : at
 }
 
+const projectRank = ({ project }: TestSpecification): number => projects.indexOf(project.name)
+
 export class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     // oxlint-disable-next-line no-array-sort -- the method of vitest
-    return (await super.sort(files)).toSorted((one, other) => rank(one) - rank(other))
+    return (await super.sort(files)).toSorted(
+      (one, other) => projectRank(one) - projectRank(other) || rank(one) - rank(other),
+    )
   }
 }
