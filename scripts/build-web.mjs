@@ -40,30 +40,40 @@ export async function buildWeb({ write = true } = {}) {
     rmSync(output, { recursive: true, force: true })
     mkdirSync(output, { recursive: true })
   }
-  const { metafile } = await build({
+  const options = {
     write,
     absWorkingDir: root,
-    entryPoints: ['web/main.tsx', 'web/styles/main.css', 'web/styles/late.css'],
     outdir: 'public/app',
     bundle: true,
-    splitting: true,
     minify: true,
-    format: 'esm',
     target: ['es2024', 'chrome123', 'firefox128', 'safari18'],
     entryNames: '[name]-[hash]',
     chunkNames: '[name]-[hash]',
     legalComments: 'none',
     logLevel: 'error',
     metafile: true,
-    plugins: [oneFirstFile],
     tsconfig: 'web/tsconfig.json',
-  })
+  }
+  const [{ metafile }, first] = await Promise.all([
+    build({
+      ...options,
+      entryPoints: ['web/main.tsx', 'web/styles/main.css', 'web/styles/late.css'],
+      splitting: true,
+      format: 'esm',
+      plugins: [oneFirstFile],
+    }),
+    build({ ...options, entryPoints: ['web/first.ts'], format: 'iife' }),
+  ])
+  Object.assign(metafile.outputs, first.metafile.outputs)
   if (!write) return metafile
   const outputOf = (entry) => Object.keys(metafile.outputs).find((name) => metafile.outputs[name].entryPoint === entry)
-  const [script, style, lateStyle] = ['web/main.tsx', 'web/styles/main.css', 'web/styles/late.css'].map(outputOf)
+  const entries = ['web/main.tsx', 'web/styles/main.css', 'web/styles/late.css', 'web/first.ts', 'web/words/de.ts']
+  const [script, style, lateStyle, firstScript, german] = entries.map(outputOf)
   const address = (name) => name.replace('public/', '/')
   const preload = (href) => `<link rel="modulepreload" href="${href}" />`
   const html = readFileSync(join(source, 'index.html'), 'utf8')
+    .replace('%FIRST%', address(firstScript))
+    .replace('%GERMAN%', address(german))
     .replace('%STYLE%', address(style))
     .replace('%LATE_STYLE%', address(lateStyle))
     .replace('%SCRIPT%', address(script))

@@ -22,6 +22,10 @@ describe.skipIf(chromium === undefined)('the German page', () => {
 
   it('groups the settings under names that people know, with choices, and saves them', async () => {
     const page = await openPage(browser, client, { locale: 'de-DE', width: 360, errors })
+    // The words are asked for once, beside the page and not by it.
+    const loads = `performance.getEntriesByType('resource').filter(({ name }) => name.includes('/app/de-')).length`
+    expect(await page.evaluate(loads)).toBe(1)
+    expect(await page.locator('link[rel=modulepreload][href^="/app/de-"]').count()).toBe(1)
     await page.evaluate("location.hash = '#/settings'")
     await page.getByLabel(/^Zeitzone/).fill('Europe/Berlin')
     await page.locator('summary', { hasText: 'Freigaben und Sicherheit' }).click()

@@ -3,6 +3,7 @@
 import { signal } from '@preact/signals'
 import { en } from './en.ts'
 import type { SettingWords } from './settings-en.ts'
+import { languageKey, wishedLanguage } from './wished-language.ts'
 
 export type Words = Readonly<Record<keyof typeof en, string>>
 export type Word = keyof typeof en
@@ -11,7 +12,6 @@ const table = signal<Words>(en)
 export const language = signal('en')
 
 const tables: Readonly<Record<string, () => Promise<Words>>> = { de: async () => (await import('./de.ts')).de }
-const storageKey = 'talaria.language'
 
 type Values = Readonly<Record<string, string | number>>
 
@@ -39,8 +39,7 @@ export function wordsOf<Name extends string>(
 }
 
 export async function loadWords(): Promise<void> {
-  const wished = localStorage.getItem(storageKey) ?? navigator.language
-  const [name = 'en'] = wished.toLowerCase().split('-')
+  const name = wishedLanguage()
   const load = Object.hasOwn(tables, name) ? tables[name] : undefined
   // English words are better than no page.
   const loaded = await load?.().catch(() => undefined)
@@ -56,8 +55,8 @@ export const loadSettingWords = async (): Promise<SettingWords> =>
     : (await import('./settings-en.ts')).settingsInEnglish
 
 export function chooseLanguage(name: string): Promise<void> {
-  if (name) localStorage.setItem(storageKey, name)
-  else localStorage.removeItem(storageKey)
+  if (name) localStorage.setItem(languageKey, name)
+  else localStorage.removeItem(languageKey)
   return loadWords()
 }
-export const chosenLanguage = (): string => localStorage.getItem(storageKey) ?? ''
+export const chosenLanguage = (): string => localStorage.getItem(languageKey) ?? ''
