@@ -232,7 +232,7 @@ export function renderRow({
     elicitation: elicitationOf(config),
     sampling: { enabled: false },
     status: config.enabled ? state.status : ('disabled' as const),
-    reason: config.enabled ? (state.reason ?? null) : null,
+    reason: config.enabled ? (state.reason ?? state.note ?? null) : null,
     era: state.era ?? null,
     protocol_version: state.version ?? null,
     tool_count: toolCount,

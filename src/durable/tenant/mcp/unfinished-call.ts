@@ -101,6 +101,8 @@ async function settleAnswer(unfinished: UnfinishedCall, answered: Answered, roun
   if (resultType !== 'input_required')
     throw refuse(`The server answered with "${String(resultType)}", which is not known.`)
   const requests = isJsonObject(inputRequests) ? inputRequests : {}
+  // Only a state of the server makes the same request another one.
+  if (!Object.keys(requests).length && requestState === undefined) throw refuse('The server asks for nothing.')
   return askNext(unfinished, { requests, given: {}, round, ...(requestState !== undefined && { requestState }) })
 }
 
