@@ -3,6 +3,7 @@
 import { useState } from 'preact/hooks'
 import { api, get, type Page, path } from '../../api/client.ts'
 import { can } from '../../api/me.ts'
+import { needsSignIn } from '../../model/mcp-tools.ts'
 import type { McpServer } from '../../model/types.ts'
 import { ask } from '../../parts/dialog.tsx'
 import { Button } from '../../parts/button.tsx'
@@ -92,7 +93,7 @@ function Reason({ of: reason }: { readonly of: string }) {
 }
 
 function ServerActions({ server, isOwn, onChange }: CardProps & { readonly isOwn: boolean }) {
-  const { alias, enabled, trusted, auth, status, transport } = server
+  const { alias, enabled, trusted, auth, transport } = server
   const address = path`/api/mcp/servers/${alias}`
   const change = async (fields: object) => {
     await api('PATCH', address, { body: fields })
@@ -126,10 +127,9 @@ function ServerActions({ server, isOwn, onChange }: CardProps & { readonly isOwn
     await api('DELETE', address)
     await onChange()
   }
-  const needsSignIn = status === 'needs_auth' && (auth === 'oauth' || auth === 'none')
   return (
     <>
-      {needsSignIn && (
+      {needsSignIn(server) && (
         <Button kind="main" onClick={signIn}>
           {say('signIn')}
         </Button>
@@ -137,7 +137,7 @@ function ServerActions({ server, isOwn, onChange }: CardProps & { readonly isOwn
       {transport !== 'stdio' && <Button onClick={test}>{t('test')}</Button>}
       <Button onClick={() => change({ enabled: !enabled })}>{t(enabled ? 'pause' : 'resume')}</Button>
       {isOwn && can('approve') && <Button onClick={trust}>{say(trusted ? 'distrust' : 'trust')}</Button>}
-      {auth === 'oauth' && status !== 'needs_auth' && <Button onClick={signOut}>{say('signOut')}</Button>}
+      {auth === 'oauth' && !needsSignIn(server) && <Button onClick={signOut}>{say('signOut')}</Button>}
       {isOwn && <Button onClick={remove}>{t('delete')}</Button>}
     </>
   )
