@@ -109,7 +109,7 @@ export function serveOAuth(): OAuthServer {
     if (pathname === '/.well-known/oauth-authorization-server') return Response.json(server.metadata)
     if (pathname === '/register') {
       server.registrations.push((await request.json()) as Record<string, unknown>)
-      return Response.json({ client_id: 'registered-client' }, { status: 201 })
+      return Response.json({ client_id: `registered-client-${server.registrations.length}` }, { status: 201 })
     }
     if (pathname !== '/token') return new Response('', { status: 404 })
     const parameters = new URLSearchParams(await request.text())

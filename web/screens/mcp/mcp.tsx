@@ -56,9 +56,10 @@ const addressOf = ({ url, command = '', args = [] }: McpServer): string => url ?
 
 function ServerCard({ server, onChange }: CardProps) {
   const { alias, status, reason, breaker, tool_count: tools, source, era, fetched_at: fetchedAt } = server
-  const [isOpen, setOpen] = useState(place.value.id === alias)
+  const isNamed = place.value.id === alias
+  const [isOpen, setOpen] = useState(isNamed)
   return (
-    <li class="card" id={`mcp-${alias}`}>
+    <li class="card" id={`mcp-${alias}`} ref={isNamed ? scrollTo : null}>
       <p class="row">
         <strong dir="auto">{alias}</strong>
         <span class={`badge ${health(server)}`}>{nameOf('status', isUntried(server) ? 'untried' : status)}</span>
@@ -81,6 +82,9 @@ function ServerCard({ server, onChange }: CardProps) {
     </li>
   )
 }
+
+/** A link of a chat names one server of many. */
+const scrollTo = (card: HTMLElement | null): void => card?.scrollIntoView()
 
 /** A server, or its host, may have written it. */
 function Reason({ of: reason }: { readonly of: string }) {
