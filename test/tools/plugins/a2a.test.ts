@@ -170,7 +170,12 @@ describe('an agent of version 1.0', () => {
 
   const history = [{ messageId: 'call-1' }]
   it.each<[string, object, object, readonly string[]]>([
-    ['lists it', {}, { tasks: [{ id: 't0' }, { ...working().result, history }] }, ['ListTasks', 'GetTask', 'GetTask']],
+    [
+      'lists it',
+      {},
+      { tasks: [{ id: 't0' }, { ...working('', 'COMPLETED').result, history }] },
+      ['ListTasks', 'GetTask', 'GetTask'],
+    ],
     ['has its task', { task_id: 't1' }, { ...working().result, history }, ['GetTask', 'GetTask', 'GetTask', 'GetTask']],
   ])(
     'finds its task when a restart falls between message and answer and the agent %s',
