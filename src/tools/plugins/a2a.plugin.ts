@@ -303,7 +303,8 @@ async function findSent(looking: Looking, wish: Wish, sending: Sending): Promise
     version === '0.3' && !id ? undefined : await call(host, { agent, url, version }, { method, params, signal })
   const tasks = found && !isFailure(found) ? (id ? [found] : objectsIn(found['tasks'])) : []
   const sent = tasks.find(({ history }) => objectsIn(history).some(({ messageId }) => messageId === callId))
-  if (sent) return waitForTask(looking, { task: readTask(sent), url, version, until, pollMs: firstPollMs, failures: 0 })
+  // Lists leave out what a task has made.
+  if (sent) return lookAgain(looking, { task: readTask(sent), url, version, until, pollMs: firstPollMs, failures: 0 })
   return fail(describeLost(context), { context_id: contextId, task_id: id })
 }
 
