@@ -288,6 +288,8 @@ describe('what code can reach', () => {
   it.each<[string, string, RegExp]>([
     ['recursion', 'const dive = () => dive() + 1; dive()', /call stack/],
     ['small objects without end', 'const all = []; for (;;) all.push({ all: [1] })', /Out of memory|endless loop/],
+    ['a large array, whose methods nothing can interrupt', 'new Array(4_000_000).fill(1).reverse()', /Out of memory/],
+    ['a large buffer', 'new Uint8Array(20_000_000).fill(1)', /Out of memory/],
     ['an answer of 5 MB', "return 'x'.repeat(5_000_000)", /longer than 1000000|1 MB/],
     [
       'ten thousand requests',
