@@ -46,9 +46,8 @@ function open(card: object, answer: (rpc: Rpc) => object = () => ({}), agent: ob
   const use = async (
     name: string,
     input: object,
-    given: Partial<CallContext> = {},
+    { onSending = () => undefined, ...given }: Partial<CallContext> & { readonly onSending?: () => void } = {},
     onWait: (later: TaskRequest) => void = () => undefined,
-    onSending: (later: TaskRequest) => void = () => undefined,
   ) => {
     const reportProgress = (text: string) => void progress.push(text)
     const context = { reportProgress, kept: new Map<string, unknown>(), ...given }
@@ -58,8 +57,8 @@ function open(card: object, answer: (rpc: Rpc) => object = () => ({}), agent: ob
     // As the turn does: it stores the request, and goes on at its time.
     for (; result.later; result = await ask({ continues: { state: result.later.state } })) {
       now = Math.max(now, result.later.until)
-      const at = (JSON.parse(result.later.state) as { readonly at?: string }).at
-      ;(at === 'sending' ? onSending : onWait)(result.later)
+      if (result.later.state.includes('"at":"sending"')) onSending()
+      else onWait(result.later)
     }
     return { ...result } as Record<string, unknown>
   }
@@ -183,7 +182,12 @@ describe('an agent of version 1.0', () => {
       const opened = slow(found)
       const kept = new Map<string, unknown>()
       const forget = () => kept.clear()
-      const answer = await opened.use('a2a_call', { agent: 'peer', message: 'x', ...input }, { kept }, forget, forget)
+      const answer = await opened.use(
+        'a2a_call',
+        { agent: 'peer', message: 'x', ...input },
+        { kept, onSending: forget },
+        forget,
+      )
       expect(answer).toMatchObject({ reply: 'whole', task_id: 't1', state: 'completed' })
       expect(methodsOf(opened).slice(0, methods.length)).toEqual(methods)
     },
@@ -194,9 +198,8 @@ describe('an agent of version 1.0', () => {
     async (version) => {
       const kept = new Map<string, unknown>()
       const opened = open(cardOf(version), () => ({ result: { tasks: [working().result] } }))
-      const answer = await opened.use('a2a_call', { agent: 'peer', message: 'x' }, { kept }, undefined, () =>
-        kept.clear(),
-      )
+      const onSending = () => kept.clear()
+      const answer = await opened.use('a2a_call', { agent: 'peer', message: 'x' }, { kept, onSending })
       expect(answer['error']).toMatch(
         /restarted while the message was being sent.*messageId is call-1.*before you send/,
       )
@@ -206,9 +209,8 @@ describe('an agent of version 1.0', () => {
 
   it('is sent nothing when it was removed before', async () => {
     const opened = slow()
-    const { error } = await opened.use('a2a_call', { agent: 'peer', message: 'x' }, {}, undefined, () => {
-      opened.settings.plugins.a2a_agents = []
-    })
+    const onSending = () => void (opened.settings.plugins.a2a_agents = [])
+    const { error } = await opened.use('a2a_call', { agent: 'peer', message: 'x' }, { onSending })
     expect(error).toMatch(/removed.*Nothing was sent/)
     expect(methodsOf(opened)).toEqual([])
   })

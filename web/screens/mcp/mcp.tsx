@@ -55,7 +55,7 @@ function health(server: McpServer): string {
 const addressOf = ({ url, command = '', args = [] }: McpServer): string => url ?? [command, ...args].join(' ')
 
 function ServerCard({ server, onChange }: CardProps) {
-  const { alias, status, reason, breaker, tool_count: tools, source, era, fetched_at: fetchedAt } = server
+  const { alias, status, breaker, tool_count: tools, source, era, fetched_at: fetchedAt } = server
   const isNamed = place.value.id === alias
   const [isOpen, setOpen] = useState(isNamed)
   return (
@@ -70,7 +70,7 @@ function ServerCard({ server, onChange }: CardProps) {
       <p>
         <code class="code-once">{addressOf(server)}</code>
       </p>
-      {isUntried(server) ? <p class="note">{say('untriedMeans')}</p> : reason && <Reason of={reason} />}
+      <State of={server} />
       <p class="note">
         {say('toolCount', { count: formatNumber(tools) })} {fetchedAt && formatTime(fetchedAt)}
       </p>
@@ -85,6 +85,9 @@ function ServerCard({ server, onChange }: CardProps) {
 
 /** A link of a chat names one server of many. */
 const scrollTo = (card: HTMLElement | null): void => card?.scrollIntoView()
+
+const State = ({ of: server }: { readonly of: McpServer }) =>
+  isUntried(server) ? <p class="note">{say('untriedMeans')}</p> : server.reason && <Reason of={server.reason} />
 
 /** A server, or its host, may have written it. */
 function Reason({ of: reason }: { readonly of: string }) {

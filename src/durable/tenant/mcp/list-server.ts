@@ -242,14 +242,9 @@ async function listTools(endpoint: McpEndpoint, peer: McpPeer, control: () => { 
   for (let page = 0; page < maxPages && tools.size < maxTools; page++) {
     const params: JsonObject = cursor === undefined ? {} : { cursor }
     const result = await request(endpoint, peer, { method: 'tools/list', params }, control())
-    const raw: unknown = result['tools']
-    if (!Array.isArray(raw)) throw new McpFailure('transport', 'The list of tools of the server is not a list.')
+    const raw = readPage(result)
     const room = maxTools - tools.size
-    for (const entry of raw.slice(0, room)) {
-      const listed = readListedTool(entry)
-      if (listed && !tools.has(listed.tool))
-        tools.set(listed.tool, { ...listed, hash: await sha256Hex(renderForHash(listed), 16) })
-    }
+    await addTools(tools, raw.slice(0, room))
     if (typeof result['ttlMs'] === 'number') ttlMs = result['ttlMs']
     cursor = typeof result['nextCursor'] === 'string' ? result['nextCursor'] : undefined
     const isLast = cursor === undefined || cursors.has(cursor)
@@ -258,6 +253,19 @@ async function listTools(endpoint: McpEndpoint, peer: McpPeer, control: () => { 
     cursors.add(cursor)
   }
   return { tools: [...tools.values()], ttlMs, note: isWhole ? undefined : cutNote }
+}
+
+function readPage({ tools }: JsonObject): readonly unknown[] {
+  if (Array.isArray(tools)) return tools
+  throw new McpFailure('transport', 'The list of tools of the server is not a list.')
+}
+
+async function addTools(tools: Map<string, ListedTool>, entries: readonly unknown[]): Promise<void> {
+  for (const entry of entries) {
+    const listed = readListedTool(entry)
+    if (listed && !tools.has(listed.tool))
+      tools.set(listed.tool, { ...listed, hash: await sha256Hex(renderForHash(listed), 16) })
+  }
 }
 
 /** Lists the tools of a server anew and stores the result. */

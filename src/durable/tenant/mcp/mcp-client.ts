@@ -522,13 +522,17 @@ function createBesideHandler({ control, peer }: Omit<Exchange, 'endpoint'>) {
 function resultOf({ result, error }: RpcMessage, response?: Response): JsonObject {
   if (error) {
     if (response?.status === 401 || response?.status === 403) throw authFailure(response)
-    const { code, message } = isJsonObject(error) ? error : { code: undefined, message: error }
-    const isStale = code === -32_022 || code === -32_020
-    const reason = typeof message === 'string' && message ? message.slice(0, 1_000) : 'The server gave no reason.'
-    throw new McpFailure(isStale ? 'stale' : 'rpc', reason, typeof code === 'number' ? { code } : {})
+    throw toRpcFailure(error)
   }
   if (!isJsonObject(result)) throw new McpFailure('transport', 'The server answered without a result.')
   return result
+}
+
+function toRpcFailure(error: unknown): McpFailure {
+  const { code, message } = isJsonObject(error) ? error : { code: undefined, message: error }
+  const isStale = code === -32_022 || code === -32_020
+  const reason = typeof message === 'string' && message ? message.slice(0, 1_000) : 'The server gave no reason.'
+  return new McpFailure(isStale ? 'stale' : 'rpc', reason, typeof code === 'number' ? { code } : {})
 }
 
 const readSse = (

@@ -33,6 +33,7 @@ import {
   answerLater,
   type McpEndpoint,
   McpFailure,
+  type McpFailureKind,
   type McpPeer,
   openPeer,
   request,
@@ -233,6 +234,12 @@ type ServerCall = {
   readonly convert: (result: JsonObject) => CallResult
 }
 
+const reportedKinds: ReadonlySet<McpFailureKind> = new Set(['auth', 'transport', 'stale'])
+
+/** A call that succeeds takes back what failures have left. */
+const isBlemished = ({ breaker, status, reason }: OpenedServer['server']['state']): boolean =>
+  breaker.failures.length > 0 || status !== 'ready' || reason !== undefined
+
 /** Legacy sessions belong to one session of ours and one server. They end with this isolate. */
 const peers = new BoundedMap<string, McpPeer>(2_000)
 
@@ -253,14 +260,12 @@ async function callServer(
     const host = { backend: context.backend, sessionId: context.sessionId }
     const access = { env, tenantId, secrets: opened.secrets, host }
     const answered = await exchangeMore({ opened, access, link, context, call })
-    const { breaker, status, reason } = opened.server.state
-    if (breaker.failures.length || status !== 'ready' || reason !== undefined) await report()
+    if (isBlemished(opened.server.state)) await report()
     return 'later' in answered ? answered : call.convert(answered.result)
   } catch (error) {
     if (!(error instanceof McpFailure)) throw error
-    const isRefused = error.kind === 'auth'
-    if (isRefused || error.kind === 'transport' || error.kind === 'stale')
-      await report({ reason: error.message, tookMs: clock.now() - begun, isRefused })
+    if (reportedKinds.has(error.kind))
+      await report({ reason: error.message, tookMs: clock.now() - begun, isRefused: error.kind === 'auth' })
     return failCall(error, link, call)
   }
 }
