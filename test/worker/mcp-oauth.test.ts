@@ -134,6 +134,8 @@ describe('tokens', () => {
     oauth.lifetime = 20 // Within the leeway: expired at once.
     await signIn(key, oauth)
     oauth.lifetime = 3_600
+    // Both sessions ask before it answers.
+    oauth.tokenMs = 1_500
     const before = oauth.tokenRequests.length
     const results = await Promise.all([runTool(key), runTool(key)])
     expect(results.every((text) => text.includes('echo got'))).toBe(true)

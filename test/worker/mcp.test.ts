@@ -342,6 +342,9 @@ describe('calls', () => {
     expect((await runTurn(key, 'mcp__wiki__echo')).read).toContain('"structuredContent":{"degrees":20}')
     server.answer = () => text('no such city', { isError: true })
     for (let n = 0; n < 4; n++) expect((await runTurn(key, 'mcp__wiki__echo')).read).toContain('no such city')
+    server.answer = () =>
+      Response.json({ jsonrpc: '2.0', id: server.requests.at(-1)?.body.id, error: { code: -32_602 } })
+    for (let n = 0; n < 4; n++) expect((await runTurn(key, 'mcp__wiki__echo')).read).toContain('gave no reason')
     expect((await call<Row>('GET', `${path}/wiki`, { key })).body['breaker']).toBe('closed')
   })
 
