@@ -6,6 +6,7 @@ import { pipeline } from 'node:stream/promises'
 import { openArchive } from './archive.mjs'
 import { openExecs } from './exec.mjs'
 import { openFiles, rangeOf, streamOf } from './files.mjs'
+import { listLanguages } from './isolation.mjs'
 import { openJobs } from './jobs.mjs'
 import { openOwnCommands } from './own-commands.mjs'
 import { ProtocolError } from './protocol-error.mjs'
@@ -189,6 +190,7 @@ function health({ sandbox, limits, version, boot, slots }) {
     network,
     egress,
     root: '/workspace',
+    languages: listLanguages(),
     running: slots.count(),
     waiting: slots.waiting(),
     limits: lowerLimits,

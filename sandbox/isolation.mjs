@@ -96,6 +96,11 @@ export function warnings({ isolation, limiting }) {
   return lines
 }
 
+const programs = { bash: 'bash', python: 'python3', node: 'node' }
+const isInstalled = (name) => searchPath.split(':').some((folder) => existsSync(`${folder}/${name}`))
+/** The languages whose programs commands can start. */
+export const listLanguages = () => Object.keys(programs).filter((language) => isInstalled(programs[language]))
+
 /** The environment of a command, before the variables of the request. */
 export const baseEnvironment = (workspace, { isolation, egress }) => ({
   PATH: searchPath,

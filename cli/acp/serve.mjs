@@ -25,6 +25,9 @@ const commands = [
 /** Resolves when the editor closes the input. `folder` is kept in step with the workspace before and after each prompt. */
 export async function serveAcp(client, { input, output, folder }) {
   const server = new AcpServer(client, output, folder)
+  // Editors end their agents by a signal. A second one ends at once.
+  for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'])
+    process.once(signal, () => void server.servers.remove().finally(() => process.exit(0)))
   await server.connection.listen(input)
   await server.servers.remove()
 }

@@ -479,6 +479,8 @@ it('serves an editor: streams, asks for permission, cancels, lists and loads', a
       .filter(({ sessionUpdate }) => sessionUpdate === kind)
       .map(({ content }) => (content as { text: string }).text)
       .join('')
+  const rows = async () => (await tenant.client.get('/api/mcp/servers')).json.data as { alias: string }[]
+  const closed = new Promise((resolve) => child.once('close', resolve))
   const editor = createEditor({ name: 'test' })
     .onNotification('session/update', ({ params }) => void updates.push(params.update as Update))
     .onRequest('session/request_permission', ({ params }) => {
@@ -568,7 +570,6 @@ it('serves an editor: streams, asks for permission, cancels, lists and loads', a
       { type: 'sse' as const, name: 'inner', url: 'http://127.0.0.1:9/sse', headers: [] },
       { name: 'local', command: 'npx', args: [], env: [] },
     ]
-    const rows = async () => (await tenant.client.get('/api/mcp/servers')).json.data as { alias: string }[]
     updates.length = 0
     const other = await agent.request('session/new', { cwd: home, mcpServers })
     expect(await rows()).toMatchObject([{ alias: expect.stringMatching(/^ed-Wiki_1-\w{6}$/), auth: 'headers' }])
@@ -586,7 +587,11 @@ it('serves an editor: streams, asks for permission, cancels, lists and loads', a
     expect(await rows()).toEqual([])
     await agent.request('session/delete', { sessionId })
     await expect(agent.request('session/resume', { sessionId, cwd: home })).rejects.toThrow('There is nothing here')
+    await agent.request('session/new', { cwd: home, mcpServers })
+    expect(await rows()).toHaveLength(1)
+    // As an editor ends its agent.
+    child.kill('SIGTERM')
   })
-  child.stdin.end()
-  await new Promise((resolve) => child.once('close', resolve))
+  await closed
+  expect(await rows()).toEqual([])
 }, 60_000)

@@ -69,7 +69,12 @@ describe.skipIf(!hasBubblewrap)('the sandbox server with bubblewrap (needs bubbl
   })
 
   it('reports its isolation', async () => {
-    expect(await ask(server, '/v1/health')).toMatchObject({ protocol: 1, isolation: 'bubblewrap', network: false })
+    expect(await ask(server, '/v1/health')).toMatchObject({
+      protocol: 1,
+      isolation: 'bubblewrap',
+      network: false,
+      languages: expect.arrayContaining(['bash', 'python']),
+    })
   })
 
   it('reveals no secrets and no paths of its host', async () => {

@@ -15,7 +15,11 @@ export type McpServer = {
   era: 'modern' | 'legacy' | 'lenient' | 'sse'
   tools: readonly Tool[]
   /** The answer to a call: a result, a JSON-RPC error or a whole response. */
-  answer: (name: string, input: Record<string, unknown>) => object | Response | Promise<object | Response>
+  answer: (
+    name: string,
+    input: Record<string, unknown>,
+    signal: AbortSignal,
+  ) => object | Response | Promise<object | Response>
   /** Answers requests first: with a result or a whole response. */
   handle: ((message: Message, request: Request) => object | Response | undefined) | undefined
   /** Replaces every answer. */
@@ -116,7 +120,11 @@ async function answer(server: McpServer, { id, method, params = {} }: Message, r
   if (method === 'tools/list') return reply({ tools: server.tools, ...(isModern && { resultType: 'complete' }) })
   if (method === 'resources/list') return reply({ resources: [{ uri: 'note://1', name: 'One' }] })
   if (method !== 'tools/call') return json({ jsonrpc: '2.0', id, error: { code: -32_601, message: 'unknown' } }, 404)
-  const result = await server.answer(String(params['name']), (params['arguments'] ?? {}) as Record<string, unknown>)
+  const result = await server.answer(
+    String(params['name']),
+    (params['arguments'] ?? {}) as Record<string, unknown>,
+    request.signal,
+  )
   return result instanceof Response ? result : reply(result)
 }
 

@@ -14,6 +14,8 @@ export type OAuthServer = {
   /** Valid access tokens with their scopes. */
   readonly valid: Map<string, string>
   lifetime: number | undefined
+  /** How long the token endpoint takes. */
+  tokenMs: number
   /** Replaces the answer of the token endpoint. */
   tokenAnswer: (() => Response) | undefined
   /** Requests to the token endpoint, to the registration, and to hosts that nobody should ask. */
@@ -58,6 +60,7 @@ export function serveOAuth(): OAuthServer {
     tokenAnswer: undefined,
     tokenRequests: [],
     registrations: [],
+    tokenMs: 0,
     asked: [],
     agree: (authorizeUrl) => {
       const { searchParams } = new URL(authorizeUrl)
@@ -109,11 +112,12 @@ export function serveOAuth(): OAuthServer {
     if (pathname === '/.well-known/oauth-authorization-server') return Response.json(server.metadata)
     if (pathname === '/register') {
       server.registrations.push((await request.json()) as Record<string, unknown>)
-      return Response.json({ client_id: 'registered-client' }, { status: 201 })
+      return Response.json({ client_id: `registered-client-${server.registrations.length}` }, { status: 201 })
     }
     if (pathname !== '/token') return new Response('', { status: 404 })
     const parameters = new URLSearchParams(await request.text())
     server.tokenRequests.push({ parameters, headers: request.headers })
+    await scheduler.wait(server.tokenMs)
     return redeem(parameters)
   })
   return server

@@ -37,8 +37,8 @@ const back = (query: Record<string, string>, cookie: string) =>
 
 const stateOf = (url: string) => new URL(url).searchParams.get('state') ?? ''
 
-async function signIn(key: string, oauth: OAuthServer): Promise<number> {
-  const { body, cookie } = await start(key)
+async function signIn(key: string, oauth: OAuthServer, begun?: Awaited<ReturnType<typeof start>>): Promise<number> {
+  const { body, cookie } = begun ?? (await start(key))
   const code = oauth.agree(body.authorize_url)
   const response = await back({ code, state: stateOf(body.authorize_url), iss: oauth.issuer }, cookie)
   await response.text()
@@ -65,20 +65,20 @@ describe('from a 401 to the call', () => {
     const { oauth, key, added, server } = await open()
     expect(added).toMatchObject({ status: 'needs_auth', auth: 'oauth' })
     expect(added['reason']).toMatch(/Nobody has signed in yet.*Sign in/)
-    const { status, body, setCookie } = await start(key)
+    const begun = await start(key)
+    const { status, body, setCookie } = begun
     expect(status).toBe(200)
     expect(setCookie).toMatch(/HttpOnly.*SameSite=Lax/)
     const asked = Object.fromEntries(new URL(body.authorize_url).searchParams)
     expect(asked).toMatchObject({
       response_type: 'code',
-      client_id: 'registered-client',
+      client_id: 'registered-client-1',
       code_challenge_method: 'S256',
       resource: mcpUrl,
       scope: 'read offline_access',
     })
     expect(oauth.registrations).toMatchObject([{ client_name: 'Talaria', application_type: 'web' }])
-    expect(await signIn(key, oauth)).toBe(303)
-    expect(oauth.registrations).toHaveLength(1)
+    expect(await signIn(key, oauth, begun)).toBe(303)
     expect(await runTool(key)).toContain('echo got')
     expect(server.requests.at(-1)?.headers.get('authorization')).toMatch(/^Bearer access-token-/)
   })
@@ -104,6 +104,16 @@ describe('from a 401 to the call', () => {
     expect((await start(key)).body.error.message).toMatch(/another authorization server than before/)
   })
 
+  it('registers anew when a sign-in did not come back, as that of a client that the server has forgotten', async () => {
+    const { oauth, key } = await open()
+    await start(key)
+    expect(oauth.registrations).toHaveLength(1)
+    expect(await signIn(key, oauth)).toBe(303)
+    expect(oauth.registrations).toHaveLength(2)
+    expect(await signIn(key, oauth)).toBe(303)
+    expect(oauth.registrations).toHaveLength(2)
+  })
+
   it('forgets tokens when asked, and when the server moves to another origin', async () => {
     const { oauth, key, server } = await open()
     await signIn(key, oauth)
@@ -124,6 +134,8 @@ describe('tokens', () => {
     oauth.lifetime = 20 // Within the leeway: expired at once.
     await signIn(key, oauth)
     oauth.lifetime = 3_600
+    // Both sessions ask before it answers.
+    oauth.tokenMs = 1_500
     const before = oauth.tokenRequests.length
     const results = await Promise.all([runTool(key), runTool(key)])
     expect(results.every((text) => text.includes('echo got'))).toBe(true)

@@ -113,9 +113,30 @@ describe('adding a server', () => {
         return { resultType: 'complete', tools: [tool(`echo${asked.length}`)], nextCursor: nextOf(asked.length) }
       },
     })
-    expect((await add(key)).body).toMatchObject({ status: 'ready', tool_count: pages })
+    const { body } = await add(key)
+    expect(body).toMatchObject({ status: 'ready', tool_count: pages })
+    expect(String(body['reason']).includes('longer than 50 pages')).toBe(pages === 50)
     expect(asked).toHaveLength(pages)
     expect(asked[0]).toBe(undefined)
+  })
+
+  it.each([{ a: 1 }, null, 'none'])('says in words that a list of tools is none: %j', async (tools) => {
+    const { key } = await start({ handle: ({ method }) => (method === 'tools/list' ? { tools } : undefined) })
+    expect((await add(key)).body).toMatchObject({
+      status: 'unavailable',
+      reason: 'The list of tools of the server is not a list.',
+    })
+  })
+
+  it('leaves out tools above what one server may list, so that those of others stay', async () => {
+    const fat = Array.from({ length: 100 }, (_, at) => tool(`t${at}`, { description: 'd'.repeat(30_000) }))
+    const { key } = await start({ tools: fat })
+    const { body } = await add(key)
+    expect(body['tool_count']).toBeGreaterThan(60)
+    expect(body['tool_count']).toBeLessThan(75)
+    expect((await toolsOf(key)).filter(({ state }) => state !== 'active')).toContainEqual(
+      expect.objectContaining({ state: 'invalid', reason: 'the texts of all tools before it are too large' }),
+    )
   })
 
   it('says in words that nothing is found at the address', async () => {
@@ -321,6 +342,9 @@ describe('calls', () => {
     expect((await runTurn(key, 'mcp__wiki__echo')).read).toContain('"structuredContent":{"degrees":20}')
     server.answer = () => text('no such city', { isError: true })
     for (let n = 0; n < 4; n++) expect((await runTurn(key, 'mcp__wiki__echo')).read).toContain('no such city')
+    server.answer = () =>
+      Response.json({ jsonrpc: '2.0', id: server.requests.at(-1)?.body.id, error: { code: -32_602 } })
+    for (let n = 0; n < 4; n++) expect((await runTurn(key, 'mcp__wiki__echo')).read).toContain('gave no reason')
     expect((await call<Row>('GET', `${path}/wiki`, { key })).body['breaker']).toBe('closed')
   })
 
@@ -380,7 +404,8 @@ console.log(seen.join('+'))`
     const { key, server } = await start()
     await add(key)
     server.down = () => new Response('', { status: 503 })
-    for (let n = 0; n < 3; n++) expect((await runTurn(key, 'mcp__wiki__echo')).read).toMatch(/did not answer.*503/s)
+    for (let n = 0; n < 3; n++)
+      expect((await runTurn(key, 'mcp__wiki__echo')).read).toMatch(/no answer that can be used.*503/s)
     const before = server.requests.length
     const { offered, read } = await runTurn(key, 'mcp__wiki__echo')
     expect(read).toContain('unavailable since')
@@ -389,6 +414,42 @@ console.log(seen.join('+'))`
     server.down = undefined
     await call('POST', `${path}/wiki/test`, { key })
     expect((await runTurn(key, 'mcp__wiki__echo')).read).toContain('echo got')
+  })
+
+  it('count as failures when no answer comes, so that the fourth is not waited for', async () => {
+    const { key, server } = await start({ answer: untilAborted })
+    await add(key, { timeout: 1 })
+    for (let n = 0; n < 3; n++)
+      expect((await runTurn(key, 'mcp__wiki__echo')).read).toMatch(/server wiki gave no answer.*in time.*taken effect/)
+    expect((await runTurn(key, 'mcp__wiki__echo')).read).toContain('unavailable since')
+    expect(server.requests.filter(({ method }) => method === 'tools/call')).toHaveLength(3)
+    const { body } = await call<{ data: Row[] }>('GET', path, { key })
+    expect(body.data).toMatchObject([{ status: 'unavailable', reason: 'The server did not answer in time.' }])
+  })
+
+  it('say why one was refused in the row of the server, whose other tools run', async () => {
+    const { key, server } = await start({ answer: () => new Response('', { status: 401 }) })
+    await add(key)
+    const row = async () => (await call<{ data: Row[] }>('GET', path, { key })).body.data[0]
+    expect((await runTurn(key, 'mcp__wiki__echo')).read).toContain('needs other credentials')
+    expect(await row()).toMatchObject({ status: 'ready', reason: expect.stringContaining('status 401') })
+    server.answer = () => text('fine')
+    expect((await runTurn(key, 'mcp__wiki__echo')).read).toContain('fine')
+    expect(await row()).toMatchObject({ status: 'ready', reason: null })
+  })
+
+  it('with an answer that is too large say so, and the server stays available', async () => {
+    const { key } = await start({ answer: () => text('x'.repeat(8_400_000)) })
+    await add(key)
+    for (let n = 0; n < 4; n++)
+      expect((await runTurn(key, 'mcp__wiki__echo')).read).toMatch(/larger than 8 MiB.*may have taken effect/)
+  })
+
+  it('that get a request for input without any are made once', async () => {
+    const { key, server } = await start({ answer: () => ({ resultType: 'input_required', inputRequests: 'x' }) })
+    await add(key)
+    expect((await runTurn(key, 'mcp__wiki__echo')).read).toContain('asks for nothing')
+    expect(server.requests.filter(({ method }) => method === 'tools/call')).toHaveLength(1)
   })
 
   it('offer what the filter lets through, and the resources of the server', async () => {
@@ -439,6 +500,9 @@ describe('trust', () => {
     expect((await runTurn(key, 'mcp__wiki__echo')).offered).not.toContain('mcp__wiki__add')
   })
 })
+
+const untilAborted: McpServer['answer'] = (_name, _input, signal) =>
+  new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)))
 
 async function runTurnUntilAsked(key: string, settings: object): Promise<void> {
   const scripted = model([calls({ name: 'mcp__wiki__echo', input: {} }), says('done')])

@@ -1,6 +1,11 @@
 /** Computes what the page shows about tools of MCP servers. */
 
-import type { McpTool } from './types.ts'
+import type { McpServer, McpTool } from './types.ts'
+
+/** A server of the deployment is not connected before somebody uses it. Without a token that would show nothing else. */
+export const needsSignIn = ({ status, auth, fetched_at: fetchedAt }: McpServer): boolean =>
+  (status === 'needs_auth' && (auth === 'oauth' || auth === 'none')) ||
+  (status === 'unavailable' && auth === 'oauth' && !fetchedAt)
 
 const charsPerToken = 4
 

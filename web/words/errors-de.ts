@@ -372,7 +372,18 @@ export const germanReasons: Readonly<Record<string, string>> = {
     'Der Server lehnt die Zugangsdaten ab (Status {1}). Setze sein Token oder seine Header.',
   'The server speaks the version {1}, which is not known here.':
     'Der Server spricht die Version {1}, die hier unbekannt ist.',
-  'The server sent no answer to the request.': 'Der Server hat die Anfrage nicht beantwortet.',
+  'The server answered with nothing.': 'Der Server hat mit nichts geantwortet.',
+  'The server answered with a page and not with a message of MCP. Check its address. The page: {1}':
+    'Der Server hat mit einer Webseite geantwortet und nicht mit einer Nachricht von MCP. Prüfe seine Adresse. Die Seite: {1}',
+  'The server answered with text that is not JSON: {1}': 'Der Server hat mit Text geantwortet, der kein JSON ist: {1}',
+  'The server answered with JSON that is no message of MCP: {1}':
+    'Der Server hat mit JSON geantwortet, das keine Nachricht von MCP ist: {1}',
+  'The server answered another request than this one.': 'Der Server hat eine andere Anfrage beantwortet als diese.',
+  'The server answered without a result.': 'Der Server hat ohne Ergebnis geantwortet.',
+  'The list of tools of the server is not a list.': 'Die Werkzeugliste des Servers ist keine Liste.',
+  'The answer of the server is larger than 8 MiB.': 'Die Antwort des Servers ist größer als 8 MiB.',
+  'Its list is longer than {1} pages or {2} tools. The rest is left out.':
+    'Seine Liste ist länger als {1} Seiten oder {2} Werkzeuge. Der Rest fehlt hier.',
   'The stream of the server ended before its answer.': 'Der Server hat vor seiner Antwort aufgehört.',
   'The server did not open a stream of events.': 'Der Server hat keinen Ereignisstrom geöffnet.',
   'The program {1} has ended too often.': 'Das Programm {1} hat sich zu oft beendet.',

@@ -1,4 +1,7 @@
-/** Decides whether a server that failed is called again: after three failures in a minute it rests for a minute. */
+/**
+ * Decides whether a server that failed is called again: after three failures in a row it rests for a minute. Each call
+ * began within a minute of the failure before, so that a server counts too that lets every call wait.
+ */
 
 export type Breaker = {
   /** Times of the last transport failures. Errors of tools never count. */
@@ -18,8 +21,10 @@ export const stateOf = ({ openUntil }: Breaker, now: number): 'closed' | 'open' 
   return now < openUntil ? 'open' : 'half_open'
 }
 
-export function addFailure({ failures, openUntil }: Breaker, now: number): Breaker {
-  const recent = [...failures.filter((at) => now - at < windowMs), now].slice(-maxFailures)
+/** `tookMs`: how long the call was waited for. */
+export function addFailure({ failures, openUntil }: Breaker, now: number, tookMs = 0): Breaker {
+  const isInRow = now - tookMs - (failures.at(-1) ?? 0) < windowMs
+  const recent = [...(isInRow ? failures : []), now].slice(-maxFailures)
   const isOpen = recent.length >= maxFailures || openUntil !== undefined
   return { failures: recent, ...(isOpen && { openUntil: now + restMs }) }
 }

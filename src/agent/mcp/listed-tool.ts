@@ -13,6 +13,24 @@ const maxSchemaChars = 32 * 1024
 const maxNesting = 40
 const maxNameChars = 128
 
+/** Characters that the tools of one server may have together. All servers of a tenant reach its sessions in one value. */
+const maxServerChars = 2 * 1024 * 1024
+export const maxTenantChars = 8 * 1024 * 1024
+
+/** Leaves the texts out of tools that come when the room is full, so that no server takes that of the others. */
+export function fitTools(tools: readonly ListedTool[], room: number): readonly ListedTool[] {
+  let left = Math.min(maxServerChars, room)
+  return tools.map((listed) => {
+    const chars = JSON.stringify(listed).length
+    if (chars <= left) {
+      left -= chars
+      return listed
+    }
+    const { tool, hash } = listed
+    return { tool, hash, description: '', input_schema: {}, invalid: 'the texts of all tools before it are too large' }
+  })
+}
+
 /** Reads one entry of `tools/list`. Undefined: it has no usable name. */
 export function readListedTool(raw: unknown): Omit<ListedTool, 'hash'> | undefined {
   const name = isJsonObject(raw) ? raw['name'] : undefined

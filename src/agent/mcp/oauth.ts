@@ -180,6 +180,8 @@ export function renderAuthorizationUrl(
     code_challenge_method: 'S256',
     resource,
     ...(scope && { scope }),
+    // Without it servers of OpenID Connect leave the right to renew out (OpenID Connect Core 1.0, 11).
+    ...(scope.split(' ').includes('offline_access') && { prompt: 'consent' }),
   }
   for (const [name, value] of Object.entries(parameters)) url.searchParams.set(name, value)
   return url.href

@@ -165,6 +165,33 @@ function tryParse(text: string): unknown {
   }
 }
 
+/** An answer may repeat a number as text, as servers in languages without such types do. */
+export const answersTo = ({ id, method }: RpcMessage, asked: RpcMessage['id']): boolean =>
+  method === undefined && id != null && String(id) === String(asked)
+
+const maxExcerptChars = 200
+
+/** The beginning of a foreign text, without the markup of a page. */
+export const excerptOf = (text: string): string =>
+  text
+    .slice(0, 20_000)
+    .replace(/<(script|style)\b[^<>]{0,500}>[^<]{0,10000}<\/\1>/gi, ' ')
+    .replace(/<[^<>]{0,500}>/g, ' ')
+    .replace(/\s+/g, ' ')
+    .trim()
+    .slice(0, maxExcerptChars)
+
+/** Says why an answer with a good status is none to the request. */
+export function explainNoAnswer(text: string): string {
+  if (!text.trim()) return 'The server answered with nothing.'
+  const excerpt = excerptOf(text) || 'it has no text'
+  if (text.trimStart().startsWith('<'))
+    return `The server answered with a page and not with a message of MCP. Check its address. The page: ${excerpt}`
+  if (tryParse(text) === undefined) return `The server answered with text that is not JSON: ${excerpt}`
+  if (parseMessages(text).length) return 'The server answered another request than this one.'
+  return `The server answered with JSON that is no message of MCP: ${excerpt}`
+}
+
 /** The text of a progress notification: the server's message, else how far it is. */
 export function renderProgress({ method, params = {} }: RpcMessage): string | undefined {
   if (method !== 'notifications/progress') return undefined

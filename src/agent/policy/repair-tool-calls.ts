@@ -63,13 +63,18 @@ export function repairToolName(name: string, toolNames: Iterable<string>): strin
   const has = new Set(names)
   for (const candidate of candidates(name)) if (has.has(candidate)) return candidate
   const plain = plainForm(name)
+  const owner = ownerOf(plain)
   let best: { readonly name: string; readonly score: number } | undefined
   for (const one of names) {
+    if (owner !== undefined && ownerOf(plainForm(one)) !== owner) continue
     const score = similarity(plain, one)
     if (score >= minSimilarity && score > (best?.score ?? 0)) best = { name: one, score }
   }
   return best?.name
 }
+
+/** Of a tool of an MCP server or a plugin. A tool of the same name at another one is another tool. */
+const ownerOf = (name: string): string | undefined => /^(?:mcp|plugin)__.+?__/.exec(name)?.[0]
 
 function* candidates(name: string): Generator<string> {
   yield name.trim()

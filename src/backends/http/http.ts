@@ -29,15 +29,18 @@ export type Health = {
   readonly boot: string
   /** Commands can reach other hosts. */
   readonly network?: boolean
+  /** Absent: bash alone is known to be there. */
+  readonly languages?: readonly string[]
 }
 
 export function httpBackend(options: HttpOptions): PortableBackend & { readonly health: () => Promise<Health> } {
-  const { url, token, workspace, tenant, languages = ['bash'] } = options
+  const { url, token, workspace, tenant } = options
   const server: SandboxServer = { url, token, tenant, fetch: options.fetch ?? ((input, init) => fetch(input, init)) }
   let opened: Promise<HttpOperations> | undefined
   const open = () =>
     (opened ??= import('./http-operations.ts').then(({ openHttpOperations }) => openHttpOperations(server, workspace)))
   const network = () => options.network ?? (getFacts(url)?.network ? 'full' : 'none')
+  const languages = () => options.languages ?? getFacts(url)?.languages ?? onlyBash
   return {
     kind: 'http',
     get capabilities(): BackendCapabilities {
@@ -47,14 +50,14 @@ export function httpBackend(options: HttpOptions): PortableBackend & { readonly 
         background: true,
         pty: true,
         network: network(),
-        languages,
+        languages: languages(),
         root: '/workspace',
         isolated,
       }
     },
     learn: () =>
       isFresh(url) ? undefined : loadFacts(url, async () => (await open()).health({ timeoutMs: factsTimeoutMs })),
-    describe: () => renderDescription(network(), languages),
+    describe: () => renderDescription(network(), languages()),
     ...operateWhenUsed(open),
     resolve: resolvePath,
     destroy: async () => (await open()).destroy(),
@@ -63,7 +66,13 @@ export function httpBackend(options: HttpOptions): PortableBackend & { readonly 
 }
 
 /** Facts from the health response of a server, shared by all sessions of the isolate. */
-type ServerFacts = { readonly at: number; readonly isolated: boolean; readonly network: boolean }
+type ServerFacts = {
+  readonly at: number
+  readonly isolated: boolean
+  readonly network: boolean
+  readonly languages: readonly string[]
+}
+const onlyBash = ['bash']
 const factsByUrl = new Map<string, ServerFacts>()
 /** A restarted server may have other facts. */
 const factsMaxAgeMs = 60_000
@@ -77,7 +86,9 @@ const isFresh = (url: string): boolean => Date.now() - (getFacts(url)?.at ?? -In
 async function loadFacts(url: string, health: () => Promise<Health>): Promise<void> {
   const response = await health().catch((): Partial<Health> => ({}))
   const isolated = typeof response.isolation === 'string' && response.isolation !== '' && response.isolation !== 'none'
-  factsByUrl.set(url, { at: Date.now(), isolated, network: response.network ?? false })
+  const { network = false, languages: named } = response
+  const languages = Array.isArray(named) ? named.filter((name) => typeof name === 'string') : onlyBash
+  factsByUrl.set(url, { at: Date.now(), isolated, network, languages })
 }
 
 function renderDescription(network: BackendCapabilities['network'], languages: readonly string[]): string {

@@ -140,14 +140,14 @@ async function call(host: PluginHost, { agent, url, version }: Endpoint, rpc: Rp
   return { error: `The agent ${agent.name} refuses${typeof code === 'number' ? ` (${code})` : ''}: ${reason}` }
 }
 
-type Sending = {
+type Wish = {
   readonly message: string
   readonly context_id?: string | undefined
   readonly task_id?: string | undefined
 }
 
 /** The id is that of the call: an agent that gets it twice can tell. */
-function renderParams(version: Version, { message, context_id: contextId, task_id: id }: Sending, callId: string) {
+function renderParams(version: Version, { message, context_id: contextId, task_id: id }: Wish, callId: string) {
   const ids = { messageId: callId, ...(contextId && { contextId }), ...(id && { taskId: id }) }
   return version === '0.3'
     ? {
@@ -198,6 +198,9 @@ type Waiting = Pick<Endpoint, 'url' | 'version'> & {
   readonly failures: number
 }
 
+/** A message that is about to be sent. It is stored with the call first, so that a restart knows of it. */
+type Sending = Pick<Waiting, 'url' | 'version' | 'until'> & { readonly at: 'sending' }
+
 type Looking = {
   readonly host: PluginHost
   readonly agent: Agent
@@ -237,20 +240,72 @@ function renderWait({ name: agent }: Agent, waiting: Waiting, until: number): Ta
 
 const keptName = ({ callId }: Pick<CallContext, 'callId'>): string => `a2a ${callId}`
 
+const unsent = 'not sent yet'
+
+/** The message leaves with the next run of the call, in this object. Another one does not know whether it has left. */
+function renderSending(agent: string, sending: Sending, until: number, context: CallContext): TaskRequest {
+  const { kept, callId } = context
+  kept?.set(keptName({ callId }), unsent)
+  // Nothing has to end when the turn is stopped here.
+  const cancel = { tool: 'a2a_list', input: '{}' }
+  return { kind: 'task', server: agent, workId: callId, state: JSON.stringify(sending), until, cancel }
+}
+
 /** The reply so far is there unless the object was evicted. */
-function readWaiting({ continues, kept, callId }: CallContext): Waiting | undefined {
-  if (!continues) return undefined
-  const { task, ...waiting } = JSON.parse(continues.state) as Waiting
+function readWaiting({ kept, callId }: CallContext, { task, ...waiting }: Waiting): Waiting {
   const reply = kept?.get(keptName({ callId }))
   return { ...waiting, task: { ...task, reply: typeof reply === 'string' ? reply : '' } }
 }
 
-async function goOn(host: PluginHost, name: string, waiting: Waiting, context: CallContext): Promise<ToolAnswer> {
+type CallInput = Wish & { readonly agent: string }
+
+async function goOn(host: PluginHost, input: CallInput, context: CallContext, state: string): Promise<ToolAnswer> {
+  const { agent: name } = input
+  const stored = JSON.parse(state) as Waiting | Sending
   const agent = findAgent(host, name)
-  if (!('error' in agent) && new URL(agent.url).origin === new URL(waiting.url).origin)
-    return lookAgain({ host, agent, context }, waiting)
-  const { context_id, task_id } = waiting.task
-  return fail(`The agent ${name} was removed or has moved. Its task ${task_id} goes on there.`, { context_id, task_id })
+  const isUnsent = context.kept?.get(keptName(context)) === unsent
+  if (!('error' in agent) && new URL(agent.url).origin === new URL(stored.url).origin) {
+    const looking = { host, agent, context }
+    if (!('at' in stored)) return lookAgain(looking, readWaiting(context, stored))
+    return isUnsent ? send(looking, input, stored) : findSent(looking, input, stored)
+  }
+  const gone = `The agent ${name} was removed or has moved.`
+  if ('at' in stored) return fail(`${gone} ${isUnsent ? 'Nothing was sent.' : describeLost(context)}`)
+  const { context_id, task_id } = stored.task
+  return fail(`${gone} Its task ${task_id} goes on there.`, { context_id, task_id })
+}
+
+async function send(looking: Looking, wish: Wish, { url, version, until }: Omit<Sending, 'at'>): Promise<ToolAnswer> {
+  const { host, agent, context } = looking
+  context.kept?.delete(keptName(context))
+  const params = renderParams(version, wish, context.callId)
+  const sent = await call(host, { agent, url, version }, { method: 'SendMessage', params, signal: context.signal })
+  if (isFailure(sent)) return fail(sent.error)
+  const task = readTask(sent)
+  if (isWorking(task)) showProgress(context, task)
+  return waitForTask(looking, { task, url, version, until, pollMs: firstPollMs, failures: 0 })
+}
+
+const maxListed = 50
+const describeLost = ({ callId }: Pick<CallContext, 'callId'>): string =>
+  `The system restarted while the message was being sent. It is unknown whether it arrived (its messageId is ${callId}); check before you send it again.`
+
+/** An agent may take a message twice, so it is not sent again. The history of its task has it. Version 0.3 lists none. */
+async function findSent(looking: Looking, wish: Wish, sending: Sending): Promise<ToolAnswer> {
+  const { host, agent, context } = looking
+  const { url, version, until } = sending
+  const { context_id: contextId, task_id: id } = wish
+  const { signal, callId } = context
+  const [method, params] = id
+    ? (['GetTask', { id, historyLength: maxListed }] as const)
+    : (['ListTasks', { ...(contextId && { contextId }), pageSize: maxListed, historyLength: maxListed }] as const)
+  const found =
+    version === '0.3' && !id ? undefined : await call(host, { agent, url, version }, { method, params, signal })
+  const tasks = found && !isFailure(found) ? (id ? [found] : objectsIn(found['tasks'])) : []
+  const sent = tasks.find(({ history }) => objectsIn(history).some(({ messageId }) => messageId === callId))
+  // Lists leave out what a task has made.
+  if (sent) return lookAgain(looking, { task: readTask(sent), url, version, until, pollMs: firstPollMs, failures: 0 })
+  return fail(describeLost(context), { context_id: contextId, task_id: id })
 }
 
 async function lookAgain(looking: Looking, waiting: Waiting): Promise<ToolAnswer> {
@@ -349,21 +404,15 @@ const createCallTool = (host: PluginHost) =>
     }),
     touches: ({ agent }) => [`a2a:${agent}`],
     timeoutMs: ({ wait = defaultWaitSeconds }) => (wait + 60) * 1_000,
-    run: async ({ agent, wait = defaultWaitSeconds, ...sending }, context) => {
-      const { signal, callId } = context
-      const waiting = readWaiting(context)
-      if (waiting) return goOn(host, agent, waiting, context)
-      const endpoint = await openEndpoint(host, agent, signal)
+    run: async ({ agent, wait = defaultWaitSeconds, ...wish }, context) => {
+      if (context.continues) return goOn(host, { agent, ...wish }, context, context.continues.state)
+      const endpoint = await openEndpoint(host, agent, context.signal)
       if (isFailure(endpoint)) return fail(endpoint.error)
-      const params = renderParams(endpoint.version, sending, callId)
-      const sent = await call(host, endpoint, { method: 'SendMessage', params, signal })
-      if (isFailure(sent)) return fail(sent.error)
-      const task = readTask(sent)
-      if (isWorking(task)) showProgress(context, task)
       const { url, version } = endpoint
-      const until = host.now() + wait * 1_000
-      const looking = { host, agent: endpoint.agent, context }
-      return waitForTask(looking, { task, url, version, until, pollMs: firstPollMs, failures: 0 })
+      const sending = { at: 'sending', url, version, until: host.now() + wait * 1_000 } as const
+      return context.mayWaitFor === 'nothing'
+        ? send({ host, agent: endpoint.agent, context }, wish, sending)
+        : { later: renderSending(agent, sending, host.now(), context) }
     },
   })
 

@@ -3,11 +3,16 @@
 import { expect, it } from 'vitest'
 import { addFailure, admitCall, closedBreaker, stateOf } from '../../../src/agent/mcp/breaker.ts'
 
-const fail = (...times: readonly number[]) => times.reduce(addFailure, closedBreaker)
+const fail = (...times: readonly number[]) => times.reduce((breaker, at) => addFailure(breaker, at), closedBreaker)
 
-it('opens after three failures in a minute, and not after three in a longer time', () => {
+it('opens after three failures in a row, and not when a minute lies between them', () => {
   expect(stateOf(fail(0, 1, 2), 3)).toBe('open')
-  expect(stateOf(fail(0, 50_000, 100_000), 100_001)).toBe('closed')
+  expect(stateOf(fail(0, 50_000, 110_001), 110_002)).toBe('closed')
+})
+
+it('opens for a server that lets every call wait for minutes', () => {
+  const hung = [300_000, 610_000, 920_000].reduce((breaker, at) => addFailure(breaker, at, 300_000), closedBreaker)
+  expect(stateOf(hung, 920_001)).toBe('open')
 })
 
 it('lets one call try after a minute', () => {

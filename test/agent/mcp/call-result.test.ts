@@ -12,6 +12,8 @@ const textOf = (result: object, seesImages = false) => {
   }
 }
 
+const png = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=='
+
 describe('convertResult', () => {
   it('joins texts and keeps structured content', () => {
     const content = [
@@ -31,14 +33,43 @@ describe('convertResult', () => {
   })
 
   it('gives images to a model that sees, and names them to another', () => {
-    const content = [{ type: 'image', data: 'aGk=', mimeType: 'image/png' }]
-    expect(convertResult({ content }, true).content[1]).toEqual({ type: 'image', mediaType: 'image/png', data: 'aGk=' })
+    const content = [{ type: 'image', data: png, mimeType: 'image/jpeg' }]
+    expect(convertResult({ content }, true).content[1]).toEqual({ type: 'image', mediaType: 'image/png', data: png })
     expect(convertResult({ content }, false).content).toHaveLength(1)
     expect(textOf({ content }).result).toContain('not shown')
   })
 
-  it.each([[{}], [{ content: 'x' }], [{ content: [null, 5] }]])('has no text for %j', (result) => {
-    expect(textOf(result)).toEqual({ result: '' })
+  it.each([['!!!!not base64 but long enough to be one'], [png.replace('iVBO', 'AAAA')], [`${png}<script>`], [''], [5]])(
+    'shows no model a picture that is none, because a provider refuses it: %j',
+    (data) => {
+      const content = [
+        { type: 'image', data, mimeType: 'image/png' },
+        { type: 'image', data: png, mimeType: {} },
+      ]
+      expect(convertResult({ content }, true).content).toHaveLength(2)
+      expect(textOf({ content }, true).result).toMatch(
+        /^\[image, image\/png, \d+ bytes, not shown\]\n\[image, unknown type/,
+      )
+    },
+  )
+
+  it.each([[{}], [{ content: null }], [{ task: { taskId: 5 } }]])('is a failure without content: %j', (result) => {
+    expect(textOf(result).error).toMatch(/no content.*may have taken effect/)
+    expect(convertResult(result, false).failed).toBe(true)
+  })
+
+  it.each([
+    [{ content: 'x' }, 'x'],
+    [{ content: { type: 'text', text: 'x' } }, 'x'],
+    [{ content: ['x', null, 5] }, 'x'],
+    [{ content: [] }, ''],
+    [{ structuredContent: {} }, ''],
+  ])('takes the text of %j', (result, text) => {
+    expect(textOf(result).result).toBe(text)
+  })
+
+  it.each(['yes', 1, 'true'])('is a failure when a server says so by %j', (isError) => {
+    expect(textOf({ isError, content: 'no city' }).error).toBe('no city')
   })
 })
 

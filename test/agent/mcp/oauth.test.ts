@@ -134,6 +134,17 @@ it('sends the browser with PKCE, state and resource, and keeps the query of the 
 })
 
 it.each([
+  ['read offline_access', 'consent'],
+  ['read', null],
+  ['', null],
+])('has a person asked again for the right to renew, which is left out else: %j', (scope, prompt) => {
+  const server = readAuthorizationServer(good, issuer)
+  if (typeof server === 'string') throw new Error(server)
+  const request = { clientId: 'c', redirectUri: `${issuer}/cb`, state: 's', challenge: 'x', resource: issuer, scope }
+  expect(new URL(renderAuthorizationUrl(server, request)).searchParams.get('prompt')).toBe(prompt)
+})
+
+it.each([
   [
     { access_token: 'a', token_type: 'Bearer', expires_in: '60' },
     { access: 'a', lifetime: 60 },

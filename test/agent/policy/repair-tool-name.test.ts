@@ -24,3 +24,10 @@ it.each([
 it.each(['launch_rocket', '', 'x', `read_file${'s'.repeat(200)}`])('"%s" means nothing', (name) => {
   expect(repairToolName(name, known)).toBeUndefined()
 })
+
+it('a tool of a server or plugin is never replaced by that of another one, which would get the call', () => {
+  const foreign = ['mcp__mail2__send_mail', 'plugin__mailb__send', 'send_mail', 'mcp__My-Wiki__read_page']
+  for (const name of ['mcp__mail1__send_mail', 'mcp__mail__send_mail', 'plugin__maila__send', 'mcp__gone__send_mail'])
+    expect(repairToolName(name, foreign)).toBeUndefined()
+  expect(repairToolName('mcp__my_wiki__read_pages', foreign)).toBe('mcp__My-Wiki__read_page')
+})

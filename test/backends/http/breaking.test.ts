@@ -136,7 +136,9 @@ describe('the facts of a server', () => {
     [1, { network: false }, { isolated: true, network: 'none' }],
     [2, { network: true }, { isolated: true, network: 'full' }],
     [3, { isolation: 'none', network: true }, { isolated: false, network: 'full' }],
-    [4, { isolation: '' }, { isolated: false, network: 'none' }],
+    [4, { isolation: '' }, { isolated: false, network: 'none', languages: ['bash'] }],
+    [6, { languages: ['bash', 'python'] }, { languages: ['bash', 'python'] }],
+    [7, { languages: 'python' }, { languages: ['bash'] }],
   ])('is told by the server: %i', async (port, nature, capabilities) => {
     const { backend, asked } = at(port, said(nature))
     expect(backend.capabilities).toMatchObject({ isolated: false, network: 'none' })

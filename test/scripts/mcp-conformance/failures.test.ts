@@ -52,10 +52,15 @@ describe('a call', () => {
     ['status 413', () => page(413), 'stale', /status 413/],
     ['status 429', () => page(429), 'transport', /status 429/],
     ['status 503', () => page(503), 'transport', /status 503/],
-    ['a page with status 200', () => page(200), 'transport', /no answer to the request/],
-    ['nothing', () => new Response(''), 'transport', /no answer to the request/],
-    ['JSON that ends in the middle', () => new Response('{"jsonrpc":"2.0","id":'), 'transport', /no answer/],
-    ['the answer to another request', (sent) => json({ ...answered(sent), id: sent.id + 1 }), 'transport', /no answer/],
+    ['a page with status 200', () => page(200), 'transport', /a page .* Check its address\. The page: Not here$/],
+    ['nothing', () => new Response(''), 'transport', /with nothing/],
+    ['JSON that ends in the middle', () => new Response('{"jsonrpc":"2.0","id":'), 'transport', /not JSON: \{"jsonrpc/],
+    ['JSON of something else', () => json({ ok: true }), 'transport', /no message of MCP: \{"ok":true/],
+    ['the answer to another request', (sent) => json({ ...answered(sent), id: sent.id + 1 }), 'transport', /another/],
+    ['an answer without a result', ({ id }) => json({ jsonrpc: '2.0', id }), 'transport', /without a result/],
+    ['a result that is null', ({ id }) => json({ jsonrpc: '2.0', id, result: null }), 'transport', /without a result/],
+    ['a result that is text', ({ id }) => json({ jsonrpc: '2.0', id, result: 'x' }), 'transport', /without a result/],
+    ['an error that is text', ({ id }) => json({ jsonrpc: '2.0', id, error: 'full' }), 'rpc', /^full$/],
     ['401 without a challenge', () => new Response('', { status: 401 }), 'auth', /refuses the credentials/],
     ['403', () => json({ error: 'forbidden' }, 403), 'auth', /refuses the credentials/],
     ['a redirect', () => Response.redirect('https://other.example.com/', 307), 'transport', /redirects/],
@@ -91,8 +96,8 @@ describe('a call', () => {
     [
       'more than 8 MB',
       () => Promise.reject(Object.assign(new Error('The answer is too large.'), { name: 'ResponseTooLarge' })),
-      'transport',
-      /too large/,
+      'too-large',
+      /larger than 8 MiB/,
     ],
   ])('that gets %s fails, and is made once', async (_, answer, kind, reason) => {
     const { endpoint, asked } = serve(answer)
@@ -106,6 +111,7 @@ describe('a call', () => {
   })
 
   it.each<[string, Answer]>([
+    ['with its id as text', (sent) => json({ ...answered(sent), id: String(sent.id) })],
     ['in a batch', (sent) => json([{ jsonrpc: '2.0', method: 'x' }, answered(sent)])],
     ['twice', (sent) => stream(event(answered(sent)), event(answered(sent, 'again')))],
     [
@@ -140,7 +146,7 @@ describe('a connection', () => {
   })
 
   it.each<[string, Answer, RegExp]>([
-    ['pages', () => page(200), /no answer|status 200|cannot be used/],
+    ['pages', () => page(200), /a page .*Not here$/],
     ['pages that are not found', () => page(404), /status 404/],
     [
       'a version of no time',
@@ -150,6 +156,17 @@ describe('a connection', () => {
   ])('to a host that answers with %s fails in words', async (_, answer, reason) => {
     const { endpoint } = serve(answer)
     await expect(openPeer(endpoint, { timeoutMs: 1_000 })).rejects.toThrow(reason)
+  })
+
+  it('is made by a stream that stays open behind each answer', async () => {
+    const { endpoint } = serve((sent) => {
+      if (sent.method === 'notifications/initialized') return new Response(null, { status: 202 })
+      const result = { protocolVersion: '2025-11-25', capabilities: {} }
+      const answer = sent.method === 'initialize' ? { jsonrpc: '2.0', id: sent.id, result } : failed(sent, -32_601)
+      const open = new ReadableStream({ start: (out) => out.enqueue(new TextEncoder().encode(event(answer))) })
+      return new Response(open, { headers: { 'content-type': 'text/event-stream' } })
+    })
+    expect((await openPeer(endpoint, { timeoutMs: 1_000 })).peer.era).toBe('legacy')
   })
 
   it('opens a legacy session once more when the server has forgotten it, and no third time', async () => {

@@ -46,7 +46,7 @@ function open(card: object, answer: (rpc: Rpc) => object = () => ({}), agent: ob
   const use = async (
     name: string,
     input: object,
-    given: Partial<CallContext> = {},
+    { onSending = () => undefined, ...given }: Partial<CallContext> & { readonly onSending?: () => void } = {},
     onWait: (later: TaskRequest) => void = () => undefined,
   ) => {
     const reportProgress = (text: string) => void progress.push(text)
@@ -57,7 +57,8 @@ function open(card: object, answer: (rpc: Rpc) => object = () => ({}), agent: ob
     // As the turn does: it stores the request, and goes on at its time.
     for (; result.later; result = await ask({ continues: { state: result.later.state } })) {
       now = Math.max(now, result.later.until)
-      onWait(result.later)
+      if (result.later.state.includes('"at":"sending"')) onSending()
+      else onWait(result.later)
     }
     return { ...result } as Record<string, unknown>
   }
@@ -136,15 +137,14 @@ describe('an agent of version 1.0', () => {
       artifacts: [{ parts: [{ text: reply }] }],
     },
   })
-  const slow = () => {
+  const slow = (...found: object[]) => {
     let looks = 0
-    return open(cardOf('1.0'), ({ method }) =>
-      method === 'SendMessage'
-        ? working('', 'SUBMITTED')
-        : ++looks < 3
-          ? working('half')
-          : working('whole', 'COMPLETED'),
-    )
+    return open(cardOf('1.0'), ({ method }) => {
+      if (method === 'SendMessage') return working('', 'SUBMITTED')
+      const [first] = found.splice(0, 1)
+      if (first) return { result: first }
+      return ++looks < 3 ? working('half') : working('whole', 'COMPLETED')
+    })
   }
   const methodsOf = ({ asked }: ReturnType<typeof open>) => asked.flatMap(({ rpc }) => rpc?.method ?? [])
 
@@ -165,6 +165,54 @@ describe('an agent of version 1.0', () => {
       cancel: { tool: 'a2a_task', input: '{"agent":"peer","task_id":"t1","cancel":true}' },
     })
     expect(waits.map(({ state }) => state.length < 300)).toEqual([true, true, true])
+  })
+
+  const history = [{ messageId: 'call-1' }]
+  it.each<[string, object, object, readonly string[]]>([
+    [
+      'lists it',
+      {},
+      { tasks: [{ id: 't0' }, { ...working('', 'COMPLETED').result, history }] },
+      ['ListTasks', 'GetTask', 'GetTask'],
+    ],
+    ['has its task', { task_id: 't1' }, { ...working().result, history }, ['GetTask', 'GetTask', 'GetTask', 'GetTask']],
+  ])(
+    'finds its task when a restart falls between message and answer and the agent %s',
+    async (_, input, found, methods) => {
+      const opened = slow(found)
+      const kept = new Map<string, unknown>()
+      const forget = () => kept.clear()
+      const answer = await opened.use(
+        'a2a_call',
+        { agent: 'peer', message: 'x', ...input },
+        { kept, onSending: forget },
+        forget,
+      )
+      expect(answer).toMatchObject({ reply: 'whole', task_id: 't1', state: 'completed' })
+      expect(methodsOf(opened).slice(0, methods.length)).toEqual(methods)
+    },
+  )
+
+  it.each(['1.0', '0.3'])(
+    'names the message when a restart falls there and it is found nowhere (%s)',
+    async (version) => {
+      const kept = new Map<string, unknown>()
+      const opened = open(cardOf(version), () => ({ result: { tasks: [working().result] } }))
+      const onSending = () => kept.clear()
+      const answer = await opened.use('a2a_call', { agent: 'peer', message: 'x' }, { kept, onSending })
+      expect(answer['error']).toMatch(
+        /restarted while the message was being sent.*messageId is call-1.*before you send/,
+      )
+      expect(methodsOf(opened)).toEqual(version === '1.0' ? ['ListTasks'] : [])
+    },
+  )
+
+  it('is sent nothing when it was removed before', async () => {
+    const opened = slow()
+    const onSending = () => void (opened.settings.plugins.a2a_agents = [])
+    const { error } = await opened.use('a2a_call', { agent: 'peer', message: 'x' }, { onSending })
+    expect(error).toMatch(/removed.*Nothing was sent/)
+    expect(methodsOf(opened)).toEqual([])
   })
 
   it('is waited for within a program', async () => {

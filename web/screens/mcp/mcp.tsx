@@ -3,6 +3,7 @@
 import { useState } from 'preact/hooks'
 import { api, get, type Page, path } from '../../api/client.ts'
 import { can } from '../../api/me.ts'
+import { needsSignIn } from '../../model/mcp-tools.ts'
 import type { McpServer } from '../../model/types.ts'
 import { ask } from '../../parts/dialog.tsx'
 import { Button } from '../../parts/button.tsx'
@@ -54,10 +55,11 @@ function health(server: McpServer): string {
 const addressOf = ({ url, command = '', args = [] }: McpServer): string => url ?? [command, ...args].join(' ')
 
 function ServerCard({ server, onChange }: CardProps) {
-  const { alias, status, reason, breaker, tool_count: tools, source, era, fetched_at: fetchedAt } = server
-  const [isOpen, setOpen] = useState(place.value.id === alias)
+  const { alias, status, breaker, tool_count: tools, source, era, fetched_at: fetchedAt } = server
+  const isNamed = place.value.id === alias
+  const [isOpen, setOpen] = useState(isNamed)
   return (
-    <li class="card" id={`mcp-${alias}`}>
+    <li class="card" id={`mcp-${alias}`} ref={isNamed ? scrollTo : null}>
       <p class="row">
         <strong dir="auto">{alias}</strong>
         <span class={`badge ${health(server)}`}>{nameOf('status', isUntried(server) ? 'untried' : status)}</span>
@@ -68,7 +70,7 @@ function ServerCard({ server, onChange }: CardProps) {
       <p>
         <code class="code-once">{addressOf(server)}</code>
       </p>
-      {isUntried(server) ? <p class="note">{say('untriedMeans')}</p> : reason && <Reason of={reason} />}
+      <State of={server} />
       <p class="note">
         {say('toolCount', { count: formatNumber(tools) })} {fetchedAt && formatTime(fetchedAt)}
       </p>
@@ -81,6 +83,12 @@ function ServerCard({ server, onChange }: CardProps) {
   )
 }
 
+/** A link of a chat names one server of many. */
+const scrollTo = (card: HTMLElement | null): void => card?.scrollIntoView()
+
+const State = ({ of: server }: { readonly of: McpServer }) =>
+  isUntried(server) ? <p class="note">{say('untriedMeans')}</p> : server.reason && <Reason of={server.reason} />
+
 /** A server, or its host, may have written it. */
 function Reason({ of: reason }: { readonly of: string }) {
   const said = explainReason(reason)
@@ -92,7 +100,7 @@ function Reason({ of: reason }: { readonly of: string }) {
 }
 
 function ServerActions({ server, isOwn, onChange }: CardProps & { readonly isOwn: boolean }) {
-  const { alias, enabled, trusted, auth, status, transport } = server
+  const { alias, enabled, trusted, auth, transport } = server
   const address = path`/api/mcp/servers/${alias}`
   const change = async (fields: object) => {
     await api('PATCH', address, { body: fields })
@@ -126,10 +134,9 @@ function ServerActions({ server, isOwn, onChange }: CardProps & { readonly isOwn
     await api('DELETE', address)
     await onChange()
   }
-  const needsSignIn = status === 'needs_auth' && (auth === 'oauth' || auth === 'none')
   return (
     <>
-      {needsSignIn && (
+      {needsSignIn(server) && (
         <Button kind="main" onClick={signIn}>
           {say('signIn')}
         </Button>
@@ -137,7 +144,7 @@ function ServerActions({ server, isOwn, onChange }: CardProps & { readonly isOwn
       {transport !== 'stdio' && <Button onClick={test}>{t('test')}</Button>}
       <Button onClick={() => change({ enabled: !enabled })}>{t(enabled ? 'pause' : 'resume')}</Button>
       {isOwn && can('approve') && <Button onClick={trust}>{say(trusted ? 'distrust' : 'trust')}</Button>}
-      {auth === 'oauth' && status !== 'needs_auth' && <Button onClick={signOut}>{say('signOut')}</Button>}
+      {auth === 'oauth' && !needsSignIn(server) && <Button onClick={signOut}>{say('signOut')}</Button>}
       {isOwn && <Button onClick={remove}>{t('delete')}</Button>}
     </>
   )

@@ -15,18 +15,20 @@ const minCountedBytes = 1024
 
 let totalBytes = 0
 let maxBytes = maxTotalBytes
+let maxBytesAtOnce = maxAllocationBytes
 
 export function countMemory(bytes: number): void {
   if (!(bytes >= minCountedBytes)) return
   totalBytes += bytes
-  if (bytes > maxAllocationBytes || totalBytes > maxBytes)
+  if (bytes > maxBytesAtOnce || totalBytes > maxBytes)
     throw new RangeError('Out of memory: the program allocates too much. Work in smaller pieces.')
 }
 
 /** Begins the count anew, for an isolate that runs one call after another. `most`: for all allocations together. */
-export function resetMemory(most = maxTotalBytes): void {
+export function resetMemory(most: number, mostAtOnce: number): void {
   totalBytes = 0
   maxBytes = most
+  maxBytesAtOnce = mostAtOnce
 }
 
 const countCells = (count: unknown): void => countMemory(Number(count) * 8)

@@ -39,6 +39,8 @@ const maxLogs = 20
 const maxLogChars = 500
 /** All that a call allocates. A deployed isolate has 128 MB at once. */
 const maxCallBytes = 400 * 1024 * 1024
+/** A method of a large array cannot be interrupted. The largest thing that a plugin gets is an answer of 2 MB. */
+const maxBytesAtOnce = 16 * 1024 * 1024
 /** Saved, because the plugin may replace them. */
 const later = setTimeout
 const cancel = clearTimeout
@@ -73,7 +75,7 @@ async function guarded(
 ): Promise<PluginAnswer> {
   prepareGlobals()
   const logs: string[] = []
-  if (running++ === 0) resetMemory(maxCallBytes)
+  if (running++ === 0) resetMemory(maxCallBytes, maxBytesAtOnce)
   const { promise: ended, resolve: end } = Promise.withResolvers<PluginAnswer>()
   const guard = createGuard(limits, (error) => end({ ok: false, error, isOver: true }))
   const timer = later(() => guard.end(`Stopped after ${timeoutMs / 1000} s.`), timeoutMs)

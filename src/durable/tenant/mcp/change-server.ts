@@ -207,6 +207,9 @@ function renderEnvironment(env: ServerConfig['env'] = {}, plain: Readonly<Record
     : undefined
 }
 
+const renderReason = ({ enabled }: StoredServer['config'], { reason, note }: StoredServer['state']): string | null =>
+  (enabled ? (reason ?? note) : undefined) ?? null
+
 export function renderRow({
   config,
   state,
@@ -232,7 +235,7 @@ export function renderRow({
     elicitation: elicitationOf(config),
     sampling: { enabled: false },
     status: config.enabled ? state.status : ('disabled' as const),
-    reason: config.enabled ? (state.reason ?? null) : null,
+    reason: renderReason(config, state),
     era: state.era ?? null,
     protocol_version: state.version ?? null,
     tool_count: toolCount,

@@ -204,7 +204,7 @@ export async function listServer(server: StoredServer, access: ServerAccess, tim
   const ends = begun + timeoutMs
   try {
     const control = () => ({ timeoutMs: Math.max(1, ends - clock.now()) })
-    const { peer, capabilities, tools, ttlMs } = await withCredentials(server, access, async (endpoint) => {
+    const { peer, capabilities, tools, ttlMs, note } = await withCredentials(server, access, async (endpoint) => {
       const opened = await openPeer(endpoint, control())
       return { ...opened, ...(await listTools(endpoint, opened.peer, control)) }
     })
@@ -215,6 +215,7 @@ export async function listServer(server: StoredServer, access: ServerAccess, tim
       tools,
       state: {
         status: 'ready',
+        note,
         era: peer.era,
         version: peer.version,
         hasResources: !isSse && capabilities['resources'] !== undefined,
@@ -232,25 +233,39 @@ export async function listServer(server: StoredServer, access: ServerAccess, tim
   }
 }
 
+const cutNote = `Its list is longer than ${maxPages} pages or ${maxTools} tools. The rest is left out.`
+
 async function listTools(endpoint: McpEndpoint, peer: McpPeer, control: () => { readonly timeoutMs: number }) {
   const tools = new Map<string, ListedTool>()
   const cursors = new Set<string>()
-  let [cursor, ttlMs]: [string | undefined, number | undefined] = [undefined, undefined]
+  let [cursor, ttlMs, isWhole]: [string | undefined, number | undefined, boolean] = [undefined, undefined, false]
   for (let page = 0; page < maxPages && tools.size < maxTools; page++) {
     const params: JsonObject = cursor === undefined ? {} : { cursor }
     const result = await request(endpoint, peer, { method: 'tools/list', params }, control())
-    const raw = Array.isArray(result['tools']) ? result['tools'] : []
-    for (const entry of raw.slice(0, maxTools - tools.size)) {
-      const listed = readListedTool(entry)
-      if (listed && !tools.has(listed.tool))
-        tools.set(listed.tool, { ...listed, hash: await sha256Hex(renderForHash(listed), 16) })
-    }
+    const raw = readPage(result)
+    const room = maxTools - tools.size
+    await addTools(tools, raw.slice(0, room))
     if (typeof result['ttlMs'] === 'number') ttlMs = result['ttlMs']
     cursor = typeof result['nextCursor'] === 'string' ? result['nextCursor'] : undefined
-    if (cursor === undefined || cursors.has(cursor)) break
+    const isLast = cursor === undefined || cursors.has(cursor)
+    isWhole = isLast && raw.length <= room
+    if (cursor === undefined || isLast) break
     cursors.add(cursor)
   }
-  return { tools: [...tools.values()], ttlMs }
+  return { tools: [...tools.values()], ttlMs, note: isWhole ? undefined : cutNote }
+}
+
+function readPage({ tools }: JsonObject): readonly unknown[] {
+  if (Array.isArray(tools)) return tools
+  throw new McpFailure('transport', 'The list of tools of the server is not a list.')
+}
+
+async function addTools(tools: Map<string, ListedTool>, entries: readonly unknown[]): Promise<void> {
+  for (const entry of entries) {
+    const listed = readListedTool(entry)
+    if (listed && !tools.has(listed.tool))
+      tools.set(listed.tool, { ...listed, hash: await sha256Hex(renderForHash(listed), 16) })
+  }
 }
 
 /** Lists the tools of a server anew and stores the result. */

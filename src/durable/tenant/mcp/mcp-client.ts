@@ -3,16 +3,18 @@
  * revision needs no session, and the id of a legacy session is a value that the caller keeps.
  */
 
-import type { JsonObject } from '#agent/core/parse-json.ts'
-import { createParser } from 'eventsource-parser'
+import { isJsonObject, type JsonObject } from '#agent/core/parse-json.ts'
 import { type Challenge, parseChallenge } from '#agent/mcp/oauth.ts'
 import {
   answerServer,
+  answersTo,
   createHeaders,
   createInitialize,
   createNotification,
   createRequest,
   type Era,
+  excerptOf,
+  explainNoAnswer,
   type Offers,
   isKnownLegacyVersion,
   judgeProbe,
@@ -50,9 +52,9 @@ export type McpPeer = {
 
 /**
  * `auth`: the server wants other credentials. `transport`: no answer of the protocol arrived. `stale`: the server does
- * not speak the era that was found before. `rpc`: the protocol's own error.
+ * not speak the era that was found before. `rpc`: the protocol's own error. `too-large`: the answer was not read.
  */
-export type McpFailureKind = 'auth' | 'transport' | 'stale' | 'rpc' | 'aborted'
+export type McpFailureKind = 'auth' | 'transport' | 'stale' | 'rpc' | 'too-large' | 'aborted'
 
 type FailureDetails = { readonly code?: number; readonly challenge?: Challenge | undefined }
 
@@ -105,7 +107,6 @@ export type RequestControl = {
 }
 
 const maxAnswerBytes = 8 * 1024 * 1024
-const maxExcerptChars = 200
 let lastId = 0
 
 /** Finds out which era a server speaks. `capabilities` are those of the handshake. */
@@ -116,8 +117,9 @@ export async function openPeer(
   if (endpoint.transport === 'sse') return { peer: { era: 'sse', version: '2024-11-05' }, capabilities: {} }
   const probe = createRequest({ era: 'modern', version: modernVersion, id: ++lastId, method: 'server/discover' })
   const response = await post(endpoint, probe, createHeaders(probe, { era: 'modern', version: modernVersion }), control)
-  const text = await readText(response)
-  const message = isStream(response) ? firstEvent(text, probe.id) : parseMessages(text)[0]
+  const message = isStream(response)
+    ? await firstAnswer(readSse(response, control), probe.id)
+    : parseMessages(await readText(response, control))[0]
   const verdict = judgeProbe(response.status, message)
   if (verdict.era === 'modern') {
     const { capabilities = {} } = (message?.result ?? {}) as { capabilities?: JsonObject }
@@ -271,9 +273,11 @@ function toFailure(error: unknown, signal?: AbortSignal | null): McpFailure {
   const name = error instanceof Error ? error.name : ''
   if (name === 'TimeoutError') return new McpFailure('transport', 'The server did not answer in time.')
   const text = error instanceof Error ? error.message : String(error)
-  if (name === 'BlockedAddress' || name === 'ResponseTooLarge') return new McpFailure('transport', text)
+  if (name === 'BlockedAddress') return new McpFailure('transport', text)
+  // The server is there: such an answer says nothing about others.
+  if (name === 'ResponseTooLarge') return new McpFailure('too-large', 'The answer of the server is larger than 8 MiB.')
   // The runtime's own words for a name that is not found, or a port where nobody listens.
-  const reason = /^internal error\b/i.test(text) ? 'check its address' : text.slice(0, maxExcerptChars)
+  const reason = /^internal error\b/i.test(text) ? 'check its address' : excerptOf(text)
   return new McpFailure('transport', `The server cannot be reached: ${reason}`)
 }
 
@@ -290,11 +294,8 @@ async function requireSuccess(response: Response): Promise<void> {
     await response.body?.cancel()
     throw authFailure(response)
   }
-  const text = (await readText(response))
-    .replace(/<[^<>]{0,500}>/g, ' ')
-    .replace(/\s+/g, ' ')
-    .trim()
-  const excerpt = text && `: ${text.slice(0, maxExcerptChars)}`
+  const text = excerptOf(await readText(response))
+  const excerpt = text && `: ${text}`
   throw new McpFailure(
     status < 500 && status !== 429 ? 'stale' : 'transport',
     `The server answered with status ${status}${excerpt}`,
@@ -305,18 +306,21 @@ const isStream = ({ headers }: Response): boolean => /^text\/event-stream\b/i.te
 const isJson = ({ headers }: Response): boolean =>
   /^application\/(?:[\w.-]+\+)?json\b/i.test(headers.get('content-type') ?? '')
 
-async function readText(response: Response): Promise<string> {
+async function readText(response: Response, { signal }: Pick<RequestControl, 'signal'> = {}): Promise<string> {
   try {
     return await response.text()
   } catch (error) {
-    throw toFailure(error)
+    throw toFailure(error, signal)
   }
 }
 
-function firstEvent(text: string, id: RpcMessage['id']): RpcMessage | undefined {
-  const found: RpcMessage[] = []
-  createParser({ onEvent: ({ data }) => found.push(...parseMessages(data)) }).feed(text)
-  return found.find((message) => message.id === id)
+/** Reads no further than the answer, because servers may keep a stream open. */
+async function firstAnswer(events: AsyncGenerator<SseEvent>, id: RpcMessage['id']): Promise<RpcMessage | undefined> {
+  for await (const { data } of events) {
+    const found = parseMessages(data).find((message) => answersTo(message, id))
+    if (found) return found
+  }
+  return undefined
 }
 
 type Exchange = {
@@ -329,14 +333,14 @@ type Exchange = {
 async function readAnswer(response: Response, { id }: RpcMessage, exchange: Exchange): Promise<JsonObject> {
   const { control } = exchange
   if (!isStream(response)) {
-    const text = await readText(response)
-    const answer = parseMessages(text).find((message) => message.id === id && !message.method)
+    const text = await readText(response, control)
+    const answer = parseMessages(text).find((message) => answersTo(message, id))
     if (answer) return resultOf(answer, response)
     // An error about a request that could not be read has no id.
     const [error] = parseMessages(text)
     if (error?.error && error.id == null) return resultOf(error, response)
     await requireSuccess(new Response(text, response))
-    throw new McpFailure('transport', 'The server sent no answer to the request.')
+    throw new McpFailure('transport', explainNoAnswer(text))
   }
   const position: StreamPosition = {}
   return readOn({ ...exchange, response, id, position, events: readSse(response, control, position) })
@@ -359,7 +363,7 @@ const defaultRetryMs = 1_000
 async function readOn(stream: OpenStream): Promise<JsonObject> {
   const { events, response, id, endpoint, position } = stream
   const handleBeside = createBesideHandler(stream)
-  const isAnswer = (message: RpcMessage) => message.id === id && message.method === undefined
+  const isAnswer = (message: RpcMessage) => answersTo(message, id)
   let isKept = false
   try {
     for (let next = await events.next(); !next.done; next = await events.next()) {
@@ -518,12 +522,17 @@ function createBesideHandler({ control, peer }: Omit<Exchange, 'endpoint'>) {
 function resultOf({ result, error }: RpcMessage, response?: Response): JsonObject {
   if (error) {
     if (response?.status === 401 || response?.status === 403) throw authFailure(response)
-    const { code, message } = error as { readonly code?: unknown; readonly message?: unknown }
-    const isStale = code === -32_022 || code === -32_020
-    const reason = typeof message === 'string' && message ? message.slice(0, 1_000) : 'The server gave no reason.'
-    throw new McpFailure(isStale ? 'stale' : 'rpc', reason, typeof code === 'number' ? { code } : {})
+    throw toRpcFailure(error)
   }
-  return result ?? {}
+  if (!isJsonObject(result)) throw new McpFailure('transport', 'The server answered without a result.')
+  return result
+}
+
+function toRpcFailure(error: unknown): McpFailure {
+  const { code, message } = isJsonObject(error) ? error : { code: undefined, message: error }
+  const isStale = code === -32_022 || code === -32_020
+  const reason = typeof message === 'string' && message ? message.slice(0, 1_000) : 'The server gave no reason.'
+  return new McpFailure(isStale ? 'stale' : 'rpc', reason, typeof code === 'number' ? { code } : {})
 }
 
 const readSse = (
@@ -568,8 +577,8 @@ async function converse(
       continue
     }
     for (const answer of parseMessages(data)) {
-      if (answer.id === message.id && answer.method === undefined) return resultOf(answer)
-      if (answer.id === hello.id && answer.method === undefined) {
+      if (answersTo(answer, message.id)) return resultOf(answer)
+      if (answersTo(answer, hello.id)) {
         resultOf(answer)
         await tell(createNotification('notifications/initialized'))
         await tell(message)

@@ -59,6 +59,8 @@ export const elicitationOf = ({ elicitation }: Pick<ServerConfig, 'elicitation'>
 export type ServerState = {
   readonly status: 'ready' | 'needs_auth' | 'unavailable'
   readonly reason?: string | undefined
+  /** A remark about a list that was read. */
+  readonly note?: string | undefined
   /** Since when the server is not ready. */
   readonly since?: number | undefined
   readonly era?: Era | undefined
@@ -111,6 +113,9 @@ export type Listing = {
   readonly tools?: readonly ListedTool[]
   readonly ms: number
 }
+
+/** `isRefused`: the server is there and wants other credentials. */
+export type CallFailure = { readonly reason: string; readonly tookMs: number; readonly isRefused?: boolean }
 
 export type ApprovedTool = { readonly hash: string; readonly texts: ToolTexts }
 

@@ -6,6 +6,7 @@
 import { type AuditAction, createAuditEvent, listChanges } from '#agent/core/permission/audit.ts'
 import { type Authority, isLimitedByRole } from '#agent/core/permission/authority.ts'
 import { addFailure, admitCall, closedBreaker } from '#agent/mcp/breaker.ts'
+import { fitTools, maxTenantChars } from '#agent/mcp/listed-tool.ts'
 import { listDifferences, type ListedTool } from '#agent/mcp/tool-texts.ts'
 import { nameTools, passesFilter } from '#agent/mcp/tool-names.ts'
 import { clock } from '#durable/platform/clock.ts'
@@ -17,6 +18,7 @@ import type { StoredValues } from '../stored-values.ts'
 import {
   type AccessToken,
   type ApprovedTool,
+  type CallFailure,
   type Catalogue,
   deploymentServers,
   isOfDeployment,
@@ -144,7 +146,8 @@ export class McpServers extends TenantPart {
 
   #storeTools(alias: string, tools: readonly ListedTool[]): void {
     this.#sql.exec('UPDATE mcp_tool SET listed = NULL WHERE alias = ?', alias)
-    for (const listed of tools)
+    const { chars } = this.#sql.exec<{ chars: number }>('SELECT total(length(listed)) AS chars FROM mcp_tool').one()
+    for (const listed of fitTools(tools, maxTenantChars - chars))
       this.#sql.exec(
         `INSERT INTO mcp_tool VALUES (?, ?, ?, ?) ON CONFLICT DO UPDATE SET listed = excluded.listed,
          approved = coalesce(approved, excluded.approved)`,
@@ -205,21 +208,24 @@ export class McpServers extends TenantPart {
   }
 
   /** Notes how a call ended. `failure`: no answer arrived. Errors of tools are not reported. */
-  report(authority: Authority, alias: string, failure?: string): void {
+  report(authority: Authority, alias: string, failure?: CallFailure): void {
     this.requireOwn(authority)
     const server = this.#find(alias)
     if (!server) return
     const now = clock.now()
     const { state } = server
+    // Some tools of a server may need other credentials than the rest.
+    if (failure?.isRefused)
+      return this.#writeServer(server.config.alias, { state: { ...state, reason: failure.reason } })
     const after: ServerState =
       failure === undefined
         ? { ...state, status: 'ready', reason: undefined, since: undefined, breaker: closedBreaker }
         : {
             ...state,
             status: 'unavailable',
-            reason: failure,
+            reason: failure.reason,
             since: state.since ?? now,
-            breaker: addFailure(state.breaker, now),
+            breaker: addFailure(state.breaker, now, failure.tookMs),
           }
     this.#writeServer(server.config.alias, { state: after })
   }

@@ -33,6 +33,7 @@ import {
   answerLater,
   type McpEndpoint,
   McpFailure,
+  type McpFailureKind,
   type McpPeer,
   openPeer,
   request,
@@ -40,6 +41,7 @@ import {
   type StreamPlace,
 } from './mcp-client.ts'
 import {
+  type CallFailure,
   type Catalogue,
   type CatalogueServer,
   elicitationOf,
@@ -169,7 +171,7 @@ function createTool(link: ServerLink, tool: StoredTool): Tool {
     effect,
     risk: () => risk,
     reach: getReach(hints),
-    timeoutMs: () => config.timeout * 1_000,
+    timeoutMs: () => limitCall(config),
     touches: () => (config.supports_parallel_tool_calls ? 'nothing' : [`mcp:${config.alias}`]),
     run: (input, context) =>
       callServer(link, context, {
@@ -185,6 +187,9 @@ function createTool(link: ServerLink, tool: StoredTool): Tool {
       }),
   })
 }
+
+/** The request ends first, so that the result names the server and the server counts as one that does not answer. */
+const limitCall = ({ timeout }: CatalogueServer['config']): number => (timeout + 5) * 1_000
 
 /** Programs run on the host of the session. */
 const needsOf = ({ server }: ServerLink): { readonly needs?: readonly 'backend'[] } =>
@@ -229,6 +234,12 @@ type ServerCall = {
   readonly convert: (result: JsonObject) => CallResult
 }
 
+const reportedKinds: ReadonlySet<McpFailureKind> = new Set(['auth', 'transport', 'stale'])
+
+/** A call that succeeds takes back what failures have left. */
+const isBlemished = ({ breaker, status, reason }: OpenedServer['server']['state']): boolean =>
+  breaker.failures.length > 0 || status !== 'ready' || reason !== undefined
+
 /** Legacy sessions belong to one session of ours and one server. They end with this isolate. */
 const peers = new BoundedMap<string, McpPeer>(2_000)
 
@@ -243,17 +254,18 @@ async function callServer(
   const opened = await stub.open(ownAuthority(tenantId), alias, call.tool)
   const refusal = refuse(env, opened, call)
   if (!opened || refusal) return failedCall(refusal ?? 'The server was removed.')
-  const report = (failure?: string) => stub.report(ownAuthority(tenantId), alias, failure)
+  const begun = clock.now()
+  const report = (failure?: CallFailure) => stub.report(ownAuthority(tenantId), alias, failure)
   try {
     const host = { backend: context.backend, sessionId: context.sessionId }
     const access = { env, tenantId, secrets: opened.secrets, host }
     const answered = await exchangeMore({ opened, access, link, context, call })
-    const { breaker, status } = opened.server.state
-    if (breaker.failures.length || status !== 'ready') await report()
+    if (isBlemished(opened.server.state)) await report()
     return 'later' in answered ? answered : call.convert(answered.result)
   } catch (error) {
     if (!(error instanceof McpFailure)) throw error
-    if (error.kind === 'transport' || error.kind === 'stale') await report(error.message)
+    if (reportedKinds.has(error.kind))
+      await report({ reason: error.message, tookMs: clock.now() - begun, isRefused: error.kind === 'auth' })
     return failCall(error, link, call)
   }
 }
@@ -383,7 +395,7 @@ function explainFailure({ kind, message }: McpFailure, { isRepeatable }: ServerC
   if (kind === 'auth') return `${message} Tell the user that the server ${alias} needs other credentials.`
   if (kind === 'aborted') return message
   const outcome = isRepeatable ? '' : ' The call may have taken effect: check before you repeat it.'
-  return `The server ${alias} did not answer: ${message.replace(/\.?$/, '.')}${outcome}`
+  return `The server ${alias} gave no answer that can be used. ${message.replace(/\.?$/, '.')}${outcome}`
 }
 
 type TaskOwner = {
@@ -496,6 +508,7 @@ function createUtilities(link: ServerLink, nameOnce: (name: string, key: string)
       risk: () => (config.trusted ? 'net' : 'send'),
       reach: config.trusted ? 'open' : undefined,
       touches: () => [`mcp:${config.alias}`],
+      timeoutMs: () => limitCall(config),
       run: (input, context) =>
         callServer(link, context, {
           method,

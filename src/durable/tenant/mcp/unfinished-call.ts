@@ -100,8 +100,15 @@ async function settleAnswer(unfinished: UnfinishedCall, answered: Answered, roun
   if (resultType === undefined || resultType === 'complete') return { result }
   if (resultType !== 'input_required')
     throw refuse(`The server answered with "${String(resultType)}", which is not known.`)
-  const requests = isJsonObject(inputRequests) ? inputRequests : {}
+  const requests = readRequests(inputRequests, requestState !== undefined)
   return askNext(unfinished, { requests, given: {}, round, ...(requestState !== undefined && { requestState }) })
+}
+
+/** Only a state of the server makes the same request another one. */
+function readRequests(given: unknown, hasState: boolean): JsonObject {
+  const requests = isJsonObject(given) ? given : {}
+  if (!Object.keys(requests).length && !hasState) throw refuse('The server asks for nothing.')
+  return requests
 }
 
 // Questions that a result holds: the call is sent again with the answers.

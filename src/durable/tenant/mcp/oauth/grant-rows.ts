@@ -119,8 +119,13 @@ export class GrantRows {
     return signIn.cookieHash === cookieHash ? signIn : undefined
   }
 
+  /**
+   * Undefined too when a sign-in of this client has not come back: an authorization server that has forgotten a client
+   * says so to the browser alone.
+   */
   getClient(issuer: string, redirectUri: string): RegisteredClient | undefined {
-    const query = 'SELECT body FROM mcp_client WHERE issuer = ? AND redirectUri = ?'
+    const query = `SELECT body FROM mcp_client AS client WHERE issuer = ? AND redirectUri = ? AND NOT EXISTS
+      (SELECT 1 FROM mcp_sign_in AS begun WHERE begun.body ->> 'clientId' = client.body ->> 'clientId')`
     const [row] = this.#sql.exec<{ body: string }>(query, issuer, redirectUri).toArray()
     return row && (JSON.parse(row.body) as RegisteredClient)
   }
