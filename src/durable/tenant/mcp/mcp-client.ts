@@ -4,7 +4,6 @@
  */
 
 import type { JsonObject } from '#agent/core/parse-json.ts'
-import { createParser } from 'eventsource-parser'
 import { type Challenge, parseChallenge } from '#agent/mcp/oauth.ts'
 import {
   answerServer,
@@ -22,7 +21,7 @@ import {
   type RpcMessage,
 } from '#agent/mcp/protocol.ts'
 import { clock } from '#durable/platform/clock.ts'
-import { readEvents, type SseEvent, type StreamPosition } from './event-stream.ts'
+import { firstEvent, isJson, isStream, readEvents, type SseEvent, type StreamPosition } from './event-stream.ts'
 import { startDeadline } from '#durable/platform/timeout.ts'
 import type { GuardedFetch } from '#durable/platform/guarded-fetch.ts'
 
@@ -46,6 +45,8 @@ export type McpPeer = {
   sessionId?: string | undefined
   /** A legacy server that asks on no stream of its own. */
   hasNoStream?: boolean
+  /** Requests that run. They share the one stream that a session may have. */
+  running?: number
 }
 
 /**
@@ -190,6 +191,7 @@ async function sendRequest(exchange: RequestExchange, ask: RpcAsk, mayRenew: boo
   const headers = { ...createHeaders(message, { era, version, sessionId: sessionId || undefined }), ...control.headers }
   const cancel = () => cancelRequest(exchange, message)
   control.signal?.addEventListener('abort', cancel, { once: true })
+  peer.running = (peer.running ?? 0) + 1
   try {
     const questions =
       ask.method === 'tools/call' || ask.method === 'tasks/result' ? await openQuestions(exchange) : undefined
@@ -197,6 +199,7 @@ async function sendRequest(exchange: RequestExchange, ask: RpcAsk, mayRenew: boo
     return await (questions ? readBoth(exchange, answer, questions) : answer)
   } finally {
     control.signal?.removeEventListener('abort', cancel)
+    peer.running--
   }
 }
 
@@ -232,6 +235,8 @@ function cancelRequest({ endpoint, peer, control }: RequestExchange, { id }: Rpc
 
 async function renewSession(endpoint: McpEndpoint, peer: McpPeer, control: RequestControl): Promise<void> {
   peer.sessionId = (await initialize(endpoint, control)).peer.sessionId
+  // The refusal of a stream may have been about the session that was forgotten.
+  peer.hasNoStream = false
 }
 
 async function post(
@@ -301,22 +306,12 @@ async function requireSuccess(response: Response): Promise<void> {
   )
 }
 
-const isStream = ({ headers }: Response): boolean => /^text\/event-stream\b/i.test(headers.get('content-type') ?? '')
-const isJson = ({ headers }: Response): boolean =>
-  /^application\/(?:[\w.-]+\+)?json\b/i.test(headers.get('content-type') ?? '')
-
 async function readText(response: Response): Promise<string> {
   try {
     return await response.text()
   } catch (error) {
     throw toFailure(error)
   }
-}
-
-function firstEvent(text: string, id: RpcMessage['id']): RpcMessage | undefined {
-  const found: RpcMessage[] = []
-  createParser({ onEvent: ({ data }) => found.push(...parseMessages(data)) }).feed(text)
-  return found.find((message) => message.id === id)
 }
 
 type Exchange = {
@@ -422,16 +417,30 @@ async function openStream(
 
 type QuestionStream = { readonly events: AsyncGenerator<SseEvent>; readonly close: () => void }
 
-/** The stream on which a legacy server asks. Undefined: it has none, or asks nobody. */
+/** The server may notice late that the stream of the call before was closed. */
+const conflictWaitsMs = [30, 100, 300]
+
+/**
+ * The stream on which a legacy server asks. Undefined: it has none, or asks nobody. It is open before the call is sent,
+ * because official servers drop a question that finds no stream, and nothing says beforehand which calls ask.
+ */
 async function openQuestions(exchange: RequestExchange): Promise<QuestionStream | undefined> {
   const { endpoint, peer, control } = exchange
   if (peer.era !== 'legacy' || !peer.sessionId || peer.hasNoStream || !endpoint.offers?.elicitation) return undefined
   const closing = new AbortController()
   const signal = control.signal ? AbortSignal.any([control.signal, closing.signal]) : closing.signal
-  const response = await openStream({ ...exchange, control: { ...control, signal } })
+  const open = () => openStream({ ...exchange, control: { ...control, signal } })
+  let response = await open()
+  for (const ms of conflictWaitsMs) {
+    if (response.status !== 409 || peer.running !== 1) break
+    await response.body?.cancel()
+    await clock.wait(ms)
+    response = await open()
+  }
   if (response.ok && isStream(response)) return { events: readSse(response, { signal }), close: () => closing.abort() }
   await response.body?.cancel()
-  peer.hasNoStream = true
+  const { status } = response
+  peer.hasNoStream = status !== 409 && status !== 429 && status < 500
   return undefined
 }
 
