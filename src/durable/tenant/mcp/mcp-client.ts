@@ -247,14 +247,8 @@ async function post(
 ): Promise<Response> {
   const body = JSON.stringify(message)
   const sent = { method: 'POST', headers: { ...own, ...headers }, body, maxBytes: maxAnswerBytes }
-  const { response } = await send(guardedFetch, {
-    url,
-    ...sent,
-    timeoutMs,
-    signal,
-    ports: 'service' as const,
-    isTrusted: isTrustedAddress,
-  })
+  const rules = { timeoutMs, signal, ports: 'service' as const, isTrusted: isTrustedAddress }
+  const { response } = await send(guardedFetch, { url, ...sent, ...rules })
   if (response.status >= 300 && response.status < 400) {
     await response.body?.cancel()
     throw new McpFailure('transport', `The server redirects (status ${response.status}). Give its final address.`)
@@ -417,9 +411,6 @@ async function openStream(
 
 type QuestionStream = { readonly events: AsyncGenerator<SseEvent>; readonly close: () => void }
 
-/** The server may notice late that the stream of the call before was closed. */
-const conflictWaitsMs = [30, 100, 300]
-
 /**
  * The stream on which a legacy server asks. Undefined: it has none, or asks nobody. It is open before the call is sent,
  * because official servers drop a question that finds no stream, and nothing says beforehand which calls ask.
@@ -429,19 +420,27 @@ async function openQuestions(exchange: RequestExchange): Promise<QuestionStream 
   if (peer.era !== 'legacy' || !peer.sessionId || peer.hasNoStream || !endpoint.offers?.elicitation) return undefined
   const closing = new AbortController()
   const signal = control.signal ? AbortSignal.any([control.signal, closing.signal]) : closing.signal
-  const open = () => openStream({ ...exchange, control: { ...control, signal } })
-  let response = await open()
-  for (const ms of conflictWaitsMs) {
-    if (response.status !== 409 || peer.running !== 1) break
-    await response.body?.cancel()
-    await clock.wait(ms)
-    response = await open()
-  }
+  const response = await openFree({ ...exchange, control: { ...control, signal } })
   if (response.ok && isStream(response)) return { events: readSse(response, { signal }), close: () => closing.abort() }
   await response.body?.cancel()
-  const { status } = response
-  peer.hasNoStream = status !== 409 && status !== 429 && status < 500
+  peer.hasNoStream = !isTemporary(response.status)
   return undefined
+}
+
+/** The server may notice late that the stream of the call before was closed. */
+const conflictWaitsMs = [30, 100, 300]
+const conflict = 409
+const isTemporary = (status: number): boolean => status === conflict || status === 429 || status >= 500
+
+async function openFree(exchange: RequestExchange): Promise<Response> {
+  let response = await openStream(exchange)
+  for (const ms of conflictWaitsMs) {
+    if (response.status !== conflict || exchange.peer.running !== 1) break
+    await response.body?.cancel()
+    await clock.wait(ms)
+    response = await openStream(exchange)
+  }
+  return response
 }
 
 /** Reads the answer of a request while the server may ask on the other stream. */
