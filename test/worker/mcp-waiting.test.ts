@@ -225,6 +225,56 @@ describe('a legacy server that asks on the stream of a call', () => {
   })
 })
 
+/** A legacy server that asks on the stream of its session. A question that finds no stream is dropped. */
+function asksBeside(refusals: readonly number[]) {
+  const encoder = new TextEncoder()
+  const left = [...refusals]
+  let isForgotten = false
+  let [questions, answers]: (WritableStreamDefaultWriter<Uint8Array> | undefined)[] = []
+  let callId: unknown
+  const open = (keep: (writer: WritableStreamDefaultWriter<Uint8Array>) => void) => {
+    const { readable, writable } = new TransformStream<Uint8Array, Uint8Array>()
+    keep(writable.getWriter())
+    return new Response(readable, { headers: { 'content-type': 'text/event-stream' } })
+  }
+  const write = (to: typeof questions, data: object) =>
+    void to?.write(encoder.encode(`data: ${JSON.stringify({ jsonrpc: '2.0', ...data })}\n\n`)).catch(() => undefined)
+  const finish = (result: object) => write(answers, { id: callId, result })
+  return (message: Message, request: Request) => {
+    if (request.method === 'GET') {
+      const status = left.shift()
+      isForgotten ||= status === 404
+      return status === undefined ? open((writer) => (questions = writer)) : new Response(null, { status })
+    }
+    if (message.result) {
+      finish(text(`answered ${JSON.stringify(message.result['content'])}`))
+      return new Response(null, { status: 202 })
+    }
+    if (message.method === 'initialize') isForgotten = false
+    if (message.method !== 'tools/call') return undefined
+    if (isForgotten) return new Response(null, { status: 404 })
+    callId = message.id
+    const response = open((writer) => (answers = writer))
+    if (questions) write(questions, { id: 'ask-1', ...nameForm })
+    else finish(text('nobody listens'))
+    return response
+  }
+}
+
+describe('a legacy server that asks on the stream of its session', () => {
+  it.each([
+    ['opens it at once', []],
+    ['has not noticed yet that the last one is closed', [409, 409]],
+    ['does not know the session any more', [404]],
+  ])('and %s is answered', async (_, refusals) => {
+    const { question, answer, ended, read } = await start({ era: 'legacy', handle: asksBeside(refusals) })
+    const asked = await question()
+    await answer(asked.id, { answer: 'Ada' })
+    await ended()
+    expect(read()).toContain('answered {\\"name\\":\\"Ada\\"}')
+  })
+})
+
 /** A task that ends with the given looks at it. */
 function taskServer(looks: readonly object[], isLegacy = false) {
   let look = 0

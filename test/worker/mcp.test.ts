@@ -1,6 +1,8 @@
 /** Tests MCP servers of a tenant: how they are added, what sessions get of them, and what their calls become. */
 
+import { env } from 'cloudflare:test'
 import { afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
+import { tenantStub } from '#durable/platform/addresses.ts'
 import { replaceClock } from '#durable/platform/clock.ts'
 import { createSkippingClock } from '../support/clock.ts'
 import { forgetSessions, type McpServer, serveMcp, text, tool } from '../support/mcp-server.ts'
@@ -291,6 +293,32 @@ describe('calls', () => {
         : undefined
     expect(await use()).toContain('echo got')
     expect(probes()).toBe(3)
+  })
+
+  it('find tools that another object has listed meanwhile, and their server is not asked again', async () => {
+    const { key, id, server } = await start()
+    await add(key)
+    const asked = () => server.requests.filter(({ method }) => method === 'tools/list').length
+    const version = async () => (await tenantStub(env, id).snapshot()).mcpVersion
+    const use = async () => (await runTurn(key, 'mcp__wiki__echo', { text: 'a' })).read
+    expect(await use()).toContain('echo got')
+    const time = createSkippingClock()
+    replaceClock(time)
+    try {
+      await time.pass(25 * 3_600_000)
+      const before = await version()
+      expect((await refresh(key)).status).toBe(200)
+      expect(await version()).toBe(before)
+      expect(asked()).toBe(2)
+      expect(await use()).toContain('echo got')
+      expect(await use()).toContain('echo got')
+      expect(asked()).toBe(2)
+      server.down = () => new Response('', { status: 503 })
+      await refresh(key)
+      expect(await version()).toBeGreaterThan(before ?? 0)
+    } finally {
+      replaceClock()
+    }
   })
 
   it('open a legacy session again that the server has forgotten', async () => {

@@ -29,7 +29,7 @@ function countReads(sql: SqlStorage) {
       const cursor = sql.exec(query, ...bindings)
       const rows = cursor.toArray()
       count.read += cursor.rowsRead
-      return { toArray: () => rows, rowsWritten: cursor.rowsWritten }
+      return { toArray: () => rows, one: () => rows[0], rowsWritten: cursor.rowsWritten }
     },
   } as unknown as SqlStorage
   return { count, sql: counted }
@@ -42,7 +42,7 @@ function createServers(sql: SqlStorage, env: object = {}): McpServers {
     tenantId: 'servers',
     env: env as Env,
     sql,
-    values: { get: () => values.get('mcp'), set: () => undefined },
+    values: { get: () => values.get('mcp'), set: (_name: string, value: unknown) => values.set('mcp', value) },
     audit: { add: () => undefined },
     secrets: () => undefined,
   } as unknown as McpServersOptions)
@@ -67,7 +67,7 @@ it(`reads a few rows for a call among ${serverCount} servers with ${serverCount 
       tool: { state: 'active' },
       isAdmitted: true,
     })
-    servers.report(authority, 's7', 'it does not answer')
+    servers.report(authority, 's7', { reason: 'it does not answer', tookMs: 1 })
     expect(count.read).toBeLessThan(10)
   })
 })
@@ -108,5 +108,56 @@ it('reads a server of the deployment with what the tenant has changed, and forge
     expect(createServers(storage.sql).find(authority, 'wiki')).toBeUndefined()
     const moved = createServers(storage.sql, { MCP_SERVERS: JSON.stringify({ other: { url: 'http://10.0.0.7/mcp' } }) })
     expect(moved.find(authority, 'other')?.config.url).toBe('http://10.0.0.7/mcp')
+  })
+})
+
+it('raises the version when sessions would see something new, and then sends the tools of that server alone', async () => {
+  await runInDurableObject(tenantOf('versions'), (_object, { storage }) => {
+    const servers = createServers(storage.sql)
+    const tools = [toolOf(0), toolOf(1)]
+    for (const n of [0, 1]) {
+      servers.create(authority, configOf(n))
+      servers.apply(authority, `s${n}`, listing(tools))
+    }
+    const read = (known = {}) => servers.catalogue(authority, known)
+    const known = () =>
+      Object.fromEntries(read().servers.map(({ config, state }) => [config.alias, state.toolsVersion]))
+    const down = { state: { status: 'unavailable' as const, reason: 'status 503', expiresAt: 5 }, ms: 1 }
+    const more = [...tools, toolOf(2)]
+    const changed = [toolOf(0, { hash: 'another' }), toolOf(1), toolOf(2)]
+    const approved = [{ tool: 'tool0', hash: 'another' }]
+    const steps: readonly [what: string, act: () => unknown, isSeen: boolean, sent: readonly string[]][] = [
+      ['the same list', () => servers.apply(authority, 's0', listing(tools)), false, []],
+      ['the same in another order', () => servers.apply(authority, 's0', listing(tools.toReversed())), false, []],
+      ['no answer', () => servers.apply(authority, 's0', down), true, []],
+      ['no answer again', () => servers.apply(authority, 's0', down), false, []],
+      ['an answer', () => servers.apply(authority, 's0', listing(tools)), true, []],
+      ['one tool more', () => servers.apply(authority, 's0', listing(more)), true, ['s0']],
+      ['another text', () => servers.apply(authority, 's0', listing(changed)), true, ['s0']],
+      ['its approval', () => servers.approve(authority, 's0', approved), true, ['s0']],
+      ['one tool less', () => servers.apply(authority, 's0', listing(changed.slice(1))), true, ['s0']],
+      ['a filter', () => servers.update(authority, 's1', { tools: { exclude: ['tool1'] } }), true, ['s1']],
+      ['the same list behind a filter', () => servers.apply(authority, 's1', listing(tools)), false, []],
+    ]
+    for (const [what, act, isSeen, sent] of steps) {
+      const [before, { version }] = [known(), read()]
+      act()
+      expect(read().version > version, what).toBe(isSeen)
+      const answered = read(before).servers.filter(({ offered }) => offered)
+      expect(
+        answered.map(({ config }) => config.alias),
+        what,
+      ).toEqual(sent)
+    }
+    expect(read().servers[0]?.state).toMatchObject({ status: 'ready' })
+    expect(read().servers.map(({ offered }) => offered?.map(({ tool }) => tool))).toEqual([
+      ['tool1', 'tool2'],
+      ['tool0'],
+    ])
+    servers.remove(authority, 's0')
+    const before = known()
+    servers.create(authority, configOf(0))
+    servers.apply(authority, 's0', listing(tools))
+    expect(read(before).servers[0]?.offered).toHaveLength(2)
   })
 })

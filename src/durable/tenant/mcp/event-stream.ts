@@ -1,6 +1,7 @@
 /** Reads server-sent events, and notes how far a stream was read so that another request can go on. */
 
 import { createParser } from 'eventsource-parser'
+import { answersTo, parseMessages, type RpcMessage } from '#agent/mcp/protocol.ts'
 
 export type SseEvent = { readonly event: string; readonly data: string }
 
@@ -43,4 +44,21 @@ export async function* readEvents(
 function noteEventId(text: string, position: StreamPosition): string {
   for (const [, id = ''] of text.matchAll(/^id: ?([^\r\n]{1,1000})[\r\n]/gm)) position.eventId = id
   return text.slice(text.lastIndexOf('\n') + 1).slice(0, 2_000)
+}
+
+export const isStream = ({ headers }: Response): boolean =>
+  /^text\/event-stream\b/i.test(headers.get('content-type') ?? '')
+export const isJson = ({ headers }: Response): boolean =>
+  /^application\/(?:[\w.-]+\+)?json\b/i.test(headers.get('content-type') ?? '')
+
+/** Reads no further than the answer, because servers may keep a stream open. */
+export async function firstAnswer(
+  events: AsyncGenerator<SseEvent>,
+  id: RpcMessage['id'],
+): Promise<RpcMessage | undefined> {
+  for await (const { data } of events) {
+    const found = parseMessages(data).find((message) => answersTo(message, id))
+    if (found) return found
+  }
+  return undefined
 }

@@ -24,7 +24,7 @@ import {
   type RpcMessage,
 } from '#agent/mcp/protocol.ts'
 import { clock } from '#durable/platform/clock.ts'
-import { readEvents, type SseEvent, type StreamPosition } from './event-stream.ts'
+import { firstAnswer, isJson, isStream, readEvents, type SseEvent, type StreamPosition } from './event-stream.ts'
 import { startDeadline } from '#durable/platform/timeout.ts'
 import type { GuardedFetch } from '#durable/platform/guarded-fetch.ts'
 
@@ -48,6 +48,8 @@ export type McpPeer = {
   sessionId?: string | undefined
   /** A legacy server that asks on no stream of its own. */
   hasNoStream?: boolean
+  /** Requests that run. They share the one stream that a session may have. */
+  running?: number
 }
 
 /**
@@ -192,6 +194,7 @@ async function sendRequest(exchange: RequestExchange, ask: RpcAsk, mayRenew: boo
   const headers = { ...createHeaders(message, { era, version, sessionId: sessionId || undefined }), ...control.headers }
   const cancel = () => cancelRequest(exchange, message)
   control.signal?.addEventListener('abort', cancel, { once: true })
+  peer.running = (peer.running ?? 0) + 1
   try {
     const questions =
       ask.method === 'tools/call' || ask.method === 'tasks/result' ? await openQuestions(exchange) : undefined
@@ -199,6 +202,7 @@ async function sendRequest(exchange: RequestExchange, ask: RpcAsk, mayRenew: boo
     return await (questions ? readBoth(exchange, answer, questions) : answer)
   } finally {
     control.signal?.removeEventListener('abort', cancel)
+    peer.running--
   }
 }
 
@@ -234,6 +238,8 @@ function cancelRequest({ endpoint, peer, control }: RequestExchange, { id }: Rpc
 
 async function renewSession(endpoint: McpEndpoint, peer: McpPeer, control: RequestControl): Promise<void> {
   peer.sessionId = (await initialize(endpoint, control)).peer.sessionId
+  // The refusal of a stream may have been about the session that was forgotten.
+  peer.hasNoStream = false
 }
 
 async function post(
@@ -244,14 +250,8 @@ async function post(
 ): Promise<Response> {
   const body = JSON.stringify(message)
   const sent = { method: 'POST', headers: { ...own, ...headers }, body, maxBytes: maxAnswerBytes }
-  const { response } = await send(guardedFetch, {
-    url,
-    ...sent,
-    timeoutMs,
-    signal,
-    ports: 'service' as const,
-    isTrusted: isTrustedAddress,
-  })
+  const rules = { timeoutMs, signal, ports: 'service' as const, isTrusted: isTrustedAddress }
+  const { response } = await send(guardedFetch, { url, ...sent, ...rules })
   if (response.status >= 300 && response.status < 400) {
     await response.body?.cancel()
     throw new McpFailure('transport', `The server redirects (status ${response.status}). Give its final address.`)
@@ -295,16 +295,11 @@ async function requireSuccess(response: Response): Promise<void> {
     throw authFailure(response)
   }
   const text = excerptOf(await readText(response))
-  const excerpt = text && `: ${text}`
   throw new McpFailure(
     status < 500 && status !== 429 ? 'stale' : 'transport',
-    `The server answered with status ${status}${excerpt}`,
+    `The server answered with status ${status}${text && `: ${text}`}`,
   )
 }
-
-const isStream = ({ headers }: Response): boolean => /^text\/event-stream\b/i.test(headers.get('content-type') ?? '')
-const isJson = ({ headers }: Response): boolean =>
-  /^application\/(?:[\w.-]+\+)?json\b/i.test(headers.get('content-type') ?? '')
 
 async function readText(response: Response, { signal }: Pick<RequestControl, 'signal'> = {}): Promise<string> {
   try {
@@ -312,15 +307,6 @@ async function readText(response: Response, { signal }: Pick<RequestControl, 'si
   } catch (error) {
     throw toFailure(error, signal)
   }
-}
-
-/** Reads no further than the answer, because servers may keep a stream open. */
-async function firstAnswer(events: AsyncGenerator<SseEvent>, id: RpcMessage['id']): Promise<RpcMessage | undefined> {
-  for await (const { data } of events) {
-    const found = parseMessages(data).find((message) => answersTo(message, id))
-    if (found) return found
-  }
-  return undefined
 }
 
 type Exchange = {
@@ -432,11 +418,28 @@ async function openQuestions(exchange: RequestExchange): Promise<QuestionStream 
   if (peer.era !== 'legacy' || !peer.sessionId || peer.hasNoStream || !endpoint.offers?.elicitation) return undefined
   const closing = new AbortController()
   const signal = control.signal ? AbortSignal.any([control.signal, closing.signal]) : closing.signal
-  const response = await openStream({ ...exchange, control: { ...control, signal } })
+  // Open before the call is sent: official servers drop a question that finds no stream, and no call says that it asks.
+  const response = await openFree({ ...exchange, control: { ...control, signal } })
   if (response.ok && isStream(response)) return { events: readSse(response, { signal }), close: () => closing.abort() }
   await response.body?.cancel()
-  peer.hasNoStream = true
+  peer.hasNoStream = !isTemporary(response.status)
   return undefined
+}
+
+/** The server may notice late that the stream of the call before was closed. */
+const conflictWaitsMs = [30, 100, 300]
+const conflict = 409
+const isTemporary = (status: number): boolean => status === conflict || status === 429 || status >= 500
+
+async function openFree(exchange: RequestExchange): Promise<Response> {
+  let response = await openStream(exchange)
+  for (const ms of conflictWaitsMs) {
+    if (response.status !== conflict || exchange.peer.running !== 1) break
+    await response.body?.cancel()
+    await clock.wait(ms)
+    response = await openStream(exchange)
+  }
+  return response
 }
 
 /** Reads the answer of a request while the server may ask on the other stream. */

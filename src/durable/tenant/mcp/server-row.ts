@@ -69,6 +69,8 @@ export type ServerState = {
   readonly hasPrompts?: boolean | undefined
   readonly fetchedAt?: number | undefined
   readonly expiresAt?: number | undefined
+  /** The version of the tools on offer. Absent: they were not listed yet. */
+  readonly toolsVersion?: number | undefined
   readonly breaker: Breaker
 }
 
@@ -108,7 +110,7 @@ export type StoredTool = ListedTool & {
 
 /** The findings of one connection to a server. */
 export type Listing = {
-  readonly state: Omit<ServerState, 'breaker' | 'since'>
+  readonly state: Omit<ServerState, 'breaker' | 'since' | 'toolsVersion'>
   /** Absent: the tools could not be listed, and the known ones stay. */
   readonly tools?: readonly ListedTool[]
   readonly ms: number
@@ -123,6 +125,15 @@ export type ApprovedTool = { readonly hash: string; readonly texts: ToolTexts }
 export type CatalogueServer = StoredServer & { readonly offered: readonly StoredTool[] }
 
 export type Catalogue = { readonly version: number; readonly servers: readonly CatalogueServer[] }
+
+/** The tools that the asking isolate has are left out. */
+export type CatalogueChanges = {
+  readonly version: number
+  readonly servers: readonly (StoredServer & Partial<Pick<CatalogueServer, 'offered'>>)[]
+}
+
+/** `toolsVersion` by alias. */
+export type KnownTools = Readonly<Record<string, number | undefined>>
 
 /** The data for one call. */
 export type OpenedServer = {

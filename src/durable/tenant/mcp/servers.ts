@@ -19,9 +19,10 @@ import {
   type AccessToken,
   type ApprovedTool,
   type CallFailure,
-  type Catalogue,
+  type CatalogueChanges,
   deploymentServers,
   isOfDeployment,
+  type KnownTools,
   type Listing,
   type OpenedServer,
   type ServerConfig,
@@ -104,11 +105,11 @@ export class McpServers extends TenantPart {
     if (!server) return false
     const { config, source } = server
     const after = source === 'tenant' ? { ...config, ...change } : change
-    this.#writeServer(config.alias, { config: JSON.stringify(after), state: server.state, updatedAt: clock.now() })
+    const state = { ...server.state, toolsVersion: this.#changed() }
+    this.#writeServer(config.alias, { config: JSON.stringify(after), state, updatedAt: clock.now() })
     const { url = config.url, auth = config.auth } = after
     // Tokens belong to the origin that a person has signed in to.
     if (auth !== 'oauth' || new URL(url).origin !== new URL(config.url).origin) this.#grants.forgetGrant(config.alias)
-    this.#changed()
     const changes = listChanges(hideSecrets(config), hideSecrets({ ...config, ...change }))
     if (changes.length) this.#audit(authority, 'mcp.changed', { subject: config.alias, changes })
     return true
@@ -130,7 +131,10 @@ export class McpServers extends TenantPart {
     return server && this.#tools(server)
   }
 
-  /** Stores what a connection has found. The first listing of a tool counts as approved, a changed one does not. */
+  /**
+   * Stores what a connection has found. The first listing of a tool counts as approved, a changed one does not. The
+   * version stays when sessions would see nothing new: most listings find what was known.
+   */
   apply(authority: Authority, alias: string, { state, tools }: Listing): void {
     this.requireOwn(authority)
     const server = this.#find(alias)
@@ -139,15 +143,29 @@ export class McpServers extends TenantPart {
     const since = isReady ? undefined : (server.state.since ?? clock.now())
     const after = { ...server.state, ...state, reason: state.reason, since }
     const breaker = isReady ? closedBreaker : after.breaker
-    this.#writeServer(server.config.alias, { state: { ...after, breaker } })
-    if (tools) this.#storeTools(server.config.alias, tools)
-    this.#changed()
+    const { alias: name } = server.config
+    let { toolsVersion } = server.state
+    const hasNewTools = tools !== undefined && (this.#storeTools(name, tools) || toolsVersion === undefined)
+    if (hasNewTools) toolsVersion = this.#changed()
+    else if (renderShown(after) !== renderShown(server.state)) this.#changed()
+    this.#writeServer(name, { state: { ...after, breaker, toolsVersion } })
   }
 
-  #storeTools(alias: string, tools: readonly ListedTool[]): void {
+  /** Whether the list is another one than before. */
+  #storeTools(alias: string, found: readonly ListedTool[]): boolean {
+    const taken = 'SELECT total(length(listed)) AS chars FROM mcp_tool WHERE alias <> ?'
+    const { chars } = this.#sql.exec<{ chars: number }>(taken, alias).one()
+    const tools = fitTools(found, maxTenantChars - chars)
+    const query = 'SELECT listed, approved FROM mcp_tool WHERE alias = ? AND listed IS NOT NULL'
+    const known = new Set(
+      this.#sql
+        .exec<ToolRecord>(query, alias)
+        .toArray()
+        .map(({ listed }) => listed),
+    )
+    if (known.size === tools.length && tools.every((listed) => known.has(JSON.stringify(listed)))) return false
     this.#sql.exec('UPDATE mcp_tool SET listed = NULL WHERE alias = ?', alias)
-    const { chars } = this.#sql.exec<{ chars: number }>('SELECT total(length(listed)) AS chars FROM mcp_tool').one()
-    for (const listed of fitTools(tools, maxTenantChars - chars))
+    for (const listed of tools)
       this.#sql.exec(
         `INSERT INTO mcp_tool VALUES (?, ?, ?, ?) ON CONFLICT DO UPDATE SET listed = excluded.listed,
          approved = coalesce(approved, excluded.approved)`,
@@ -156,6 +174,7 @@ export class McpServers extends TenantPart {
         JSON.stringify(listed),
         listed.attack === undefined && listed.invalid === undefined ? JSON.stringify(approvalOf(listed)) : null,
       )
+    return true
   }
 
   /** `conflict`: the tool is not what the person has seen. */
@@ -179,7 +198,7 @@ export class McpServers extends TenantPart {
           tool,
         )
     }
-    this.#changed()
+    this.#writeServer(server.config.alias, { state: { ...server.state, toolsVersion: this.#changed() } })
     this.#audit(authority, 'mcp.approved', {
       subject: alias,
       details: { tools: tools.map(({ tool, hash }) => ({ tool, hash })) },
@@ -187,11 +206,15 @@ export class McpServers extends TenantPart {
     return 'approved'
   }
 
-  /** The parts of all servers that turns read. */
-  catalogue(authority: Authority): Catalogue {
+  /** The parts of all servers that turns read, without tools that are known. */
+  catalogue(authority: Authority, known: KnownTools = {}): CatalogueChanges {
     this.requireOwn(authority)
     const enabled = this.#list().filter(({ config }) => config.enabled)
-    const servers = enabled.map((server) => ({ ...server, offered: this.#offered(server) }))
+    const servers = enabled.map((server) => {
+      const { toolsVersion } = server.state
+      const isKnown = toolsVersion !== undefined && known[server.config.alias] === toolsVersion
+      return isKnown ? server : { ...server, offered: this.#offered(server) }
+    })
     return { version: this.#version() ?? 0, servers }
   }
 
@@ -389,8 +412,10 @@ export class McpServers extends TenantPart {
     return sql
   }
 
-  #changed(): void {
-    this.#options.values.set(versionName, Math.max((this.#version() ?? 0) + 1, clock.now()))
+  #changed(): number {
+    const version = Math.max((this.#version() ?? 0) + 1, clock.now())
+    this.#options.values.set(versionName, version)
+    return version
   }
 
   #list(): readonly StoredServer[] {
@@ -479,6 +504,10 @@ const hideSecrets = ({ token, headers, oauth, ...plain }: ServerConfig) => ({
   headers: headers && Object.keys(headers),
   oauth: oauth && { client_id: oauth.client_id, scope: oauth.scope, client_secret: oauth.client_secret && '****' },
 })
+
+/** The part of the state that sessions see. */
+const renderShown = ({ status, reason, era, version, hasResources, hasPrompts }: ServerState): string =>
+  JSON.stringify([status, reason, era, version, hasResources, hasPrompts])
 
 const isSameAlias = (one: string, other: string): boolean => one.toLowerCase() === other.toLowerCase()
 

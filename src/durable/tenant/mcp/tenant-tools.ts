@@ -62,7 +62,8 @@ export type McpTools = {
 
 const maxCached = 500
 const firstListingMs = 10_000
-const cache = new BoundedMap<string, McpTools & { readonly catalogue: Catalogue }>(maxCached)
+type CachedTools = McpTools & { readonly catalogue: Catalogue }
+const cache = new BoundedMap<string, CachedTools>(maxCached)
 /** Listings that this isolate has begun, so that sessions do not repeat them. */
 const refreshing = new Set<string>()
 
@@ -71,20 +72,28 @@ const ownAuthority = (tenantId: string): Authority => systemAuthority(tenantId, 
 /** The tools of the snapshot's version. The same array as long as they are the same. */
 export async function loadMcpTools(env: Env, { id, mcpVersion, secrets }: TenantSnapshot): Promise<McpTools> {
   const cached = cache.get(id)
-  const known = cached && cached.version >= (mcpVersion ?? 0) ? cached : await loadTools(env, id)
-  const expired = known.catalogue.servers.filter((server) => !isProgram(server) && isExpired(server))
-  const access = { env, tenantId: id, secrets }
-  const isFirst = expired.some(({ state }) => state.fetchedAt === undefined && state.expiresAt === undefined)
+  const isKnown = cached !== undefined && cached.version >= (mcpVersion ?? 0)
+  const known = isKnown ? cached : await loadTools(env, id)
+  const expired = listExpired(known)
   if (!expired.length) return known
-  // Loaded at once: sessions would list them again for as long as their snapshot knows the old version.
-  const work = Promise.all(expired.map((server) => refreshOnce(server, access))).then(() => loadTools(env, id))
+  const isFirst = expired.some(({ state }) => state.fetchedAt === undefined && state.expiresAt === undefined)
+  const listAnew = async () => {
+    // Another isolate may have listed them meanwhile, which raises no version when it found the same.
+    const due = isKnown ? listExpired(await loadTools(env, id)) : expired
+    await Promise.all(due.map((server) => refreshOnce(server, { env, tenantId: id, secrets })))
+    // Loaded at once: sessions would list them again for as long as their snapshot knows the old version.
+    return loadTools(env, id)
+  }
+  const work = listAnew()
   if (isFirst) return work
   work.catch((error: unknown) => log.warn('mcp.unrefreshed', 'MCP servers could not be listed anew.', { error }))
   return known
 }
 
 const isProgram = ({ config }: CatalogueServer): boolean => config.transport === 'stdio'
-const isExpired = ({ state }: CatalogueServer): boolean => (state.expiresAt ?? 0) <= clock.now()
+const isExpired = ({ state }: Pick<CatalogueServer, 'state'>): boolean => (state.expiresAt ?? 0) <= clock.now()
+const listExpired = ({ catalogue }: CachedTools): readonly CatalogueServer[] =>
+  catalogue.servers.filter((server) => !isProgram(server) && isExpired(server))
 
 /** A program may have to be installed first: the turn does not wait for its end. */
 const programListingMs = 60_000
@@ -100,28 +109,49 @@ const createProgramListing =
       )
       await Promise.all(
         opened.map((one) => {
-          if (!one) return undefined
+          if (!one || !isExpired(one.server)) return undefined
           return refreshOnce({ ...one.server, offered: [] }, { env, tenantId, secrets: one.secrets, host })
         }),
       )
+      await loadTools(env, tenantId)
       forgetSnapshot(tenantId)
     }
     return withTimeout(list(), firstListingMs, () => undefined)
   }
 
-async function loadTools(env: Env, tenantId: string) {
-  const catalogue = await mcpOf(env, tenantId).catalogue(ownAuthority(tenantId))
+/** Reads the tools of those servers whose tools this isolate does not have. */
+async function loadTools(env: Env, tenantId: string): Promise<CachedTools> {
+  const last = cache.get(tenantId)
+  const known = new Map(last?.catalogue.servers.map((server) => [server.config.alias, server]))
+  const versions = Object.fromEntries([...known].map(([alias, { state }]) => [alias, state.toolsVersion]))
+  const { version, servers } = await mcpOf(env, tenantId).catalogue(ownAuthority(tenantId), versions)
+  const catalogue: Catalogue = {
+    version,
+    servers: servers.map((server) => ({
+      ...server,
+      offered: server.offered ?? known.get(server.config.alias)?.offered ?? [],
+    })),
+  }
+  const isSame = last !== undefined && renderOffer(last.catalogue) === renderOffer(catalogue)
   const programs = catalogue.servers.filter(isProgram)
   const loaded = {
     ...(programs.length > 0 && { listPrograms: createProgramListing(env, tenantId, programs) }),
-    version: catalogue.version,
+    version,
     catalogue,
     defer: deferTools,
-    tools: createTools(env, tenantId, catalogue),
+    tools: isSame ? last.tools : createTools(env, tenantId, catalogue),
   }
   cache.set(tenantId, loaded)
   return loaded
 }
+
+/** What the tools are made of. Those of a server have a version. */
+const renderOffer = ({ servers }: Catalogue): string =>
+  JSON.stringify(
+    servers.map(({ config, state: { toolsVersion, hasResources, hasPrompts }, updatedAt }) => {
+      return [config, updatedAt, toolsVersion, hasResources, hasPrompts]
+    }),
+  )
 
 async function refreshOnce(server: CatalogueServer, access: ServerAccess): Promise<void> {
   const key = `${access.tenantId} ${server.config.alias}`
