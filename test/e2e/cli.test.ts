@@ -93,7 +93,7 @@ itInTurn(
   60_000,
 )
 
-it('keeps all skills in a file, and brings them back', async () => {
+itInTurn('keeps all skills in a file, and brings them back', async () => {
   const api = createApi({ url: server.url, key: tenant.key ?? '' })
   const textOf = (name: string, body = 'Read the notes.') =>
     `---\nname: ${name}\ndescription: For tests.\n---\n\n${body}\n`
@@ -428,18 +428,25 @@ itInTurn(
   60_000,
 )
 
-it('is one file without dependencies when it is packed', async () => {
-  const folder = join(home, 'package')
-  execFileSync(process.execPath, [join(root, 'scripts/build-cli.mjs'), folder])
-  const { dependencies, bin } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')) as Record<
-    string,
-    unknown
-  >
-  expect([dependencies, bin]).toEqual([undefined, { talaria: 'talaria.mjs' }])
-  const env = { PATH: '', HOME: home, TALARIA_URL: server.url, TALARIA_API_KEY: tenant.key ?? '' }
-  const out = execFileSync(process.execPath, [join(folder, 'talaria.mjs'), 'sessions', '--json'], { env, cwd: folder })
-  expect(Array.isArray(JSON.parse(out.toString()))).toBe(true)
-}, 60_000)
+itInTurn(
+  'is one file without dependencies when it is packed',
+  async () => {
+    const folder = join(home, 'package')
+    execFileSync(process.execPath, [join(root, 'scripts/build-cli.mjs'), folder])
+    const { dependencies, bin } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')) as Record<
+      string,
+      unknown
+    >
+    expect([dependencies, bin]).toEqual([undefined, { talaria: 'talaria.mjs' }])
+    const env = { PATH: '', HOME: home, TALARIA_URL: server.url, TALARIA_API_KEY: tenant.key ?? '' }
+    const out = execFileSync(process.execPath, [join(folder, 'talaria.mjs'), 'sessions', '--json'], {
+      env,
+      cwd: folder,
+    })
+    expect(Array.isArray(JSON.parse(out.toString()))).toBe(true)
+  },
+  60_000,
+)
 
 it('waits for a person with exit code 3, and decides', async () => {
   await tenant.client.send('PATCH', '/api/settings', { body: { approvals: { mode: 'manual' } } })

@@ -54,7 +54,7 @@ it('passes the ten example cases', async () => {
   expect(json.data.length).toBeGreaterThanOrEqual(10)
 })
 
-it('says what failed and that it passed before, and ends with 1', async () => {
+itInTurn('says what failed and that it passed before, and ends with 1', async () => {
   model.script((asked) => (asked.text.includes('umbrella') ? { text: 'Perhaps.' } : replayFor(replies)(asked)))
   const { code, err } = await run(
     'eval',
@@ -74,7 +74,7 @@ it('says what failed and that it passed before, and ends with 1', async () => {
   model.script(replayFor(replies))
 })
 
-it('runs several models side by side, with a rate over repetitions', async () => {
+itInTurn('runs several models side by side, with a rate over repetitions', async () => {
   let nth = 0
   model.script(({ body, text }) => {
     if (!String(body['model']).endsWith('flaky'))
@@ -119,7 +119,7 @@ itInTurn('counts soft assertions with --strict, and ends with 4 without access',
   model.script(replayFor(replies))
 })
 
-it('refuses files that it cannot read or write before anything runs', async () => {
+itInTurn('refuses files that it cannot read or write before anything runs', async () => {
   writeFileSync(join(home, 'one.eval.yaml'), 'name: x\nmessages: [a]\nassert: [{ output: a }]\n')
   const refusals = await Promise.all(
     [

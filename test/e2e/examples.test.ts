@@ -35,7 +35,13 @@ const recipes = readFileSync(join(root, 'docs/clients.md'), 'utf8')
   })
 
 describe('the recipe for', () => {
-  it.each(recipes.filter(({ isInstalled }) => isInstalled))('$name works', async ({ code }) => {
+  it.each(
+    firstRows(
+      1,
+      recipes.filter(({ isInstalled }) => isInstalled),
+      2,
+    ),
+  )('$name works', async ({ code }) => {
     // Inside the project, so that its packages are found.
     mkdirSync(join(root, '.wrangler'), { recursive: true })
     const place = mkdtempSync(join(root, '.wrangler', 'recipe-'))

@@ -7,6 +7,7 @@ import { pathToFileURL } from 'node:url'
 import { promisify } from 'node:util'
 import { Validator } from '@seriousme/openapi-schema-validator'
 import { afterAll, beforeAll, expect, it } from 'vitest'
+import { itInTurn } from '#test/support/long.ts'
 import { owner, server } from './support/here.ts'
 import { root } from './support/server.ts'
 
@@ -61,7 +62,7 @@ it('the document is valid OpenAPI 3.1', async () => {
   expect(valid).toBe(true)
 })
 
-it('openapi-typescript makes types that compile', async () => {
+itInTurn('openapi-typescript makes types that compile', async () => {
   await generate('openapi-typescript/bin/cli.js', file, '-o', join(folder, 'schema.ts'))
   writeFileSync(
     join(folder, 'use-schema.ts'),

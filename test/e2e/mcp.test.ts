@@ -22,6 +22,7 @@ import { type Browser, chromium, launchBrowser } from './support/chromium.ts'
 import { type Client, createClient, eventually, newTenant } from './support/client.ts'
 import { onePixel, type SdkServer, serveLegacy, serveModern } from './support/mcp-sdk-server.ts'
 import { deleteState, newState, root, type Server, startServer } from './support/server.ts'
+import { itInTurn } from '../support/long.ts'
 import { modelSettings } from './support/shared.ts'
 import { isRunEnd, subscribe } from './support/sse.ts'
 import { startModelServer } from '../support/model-server/server.ts'
@@ -343,7 +344,7 @@ describe.skipIf(chromium === undefined)('the screen of MCP servers in Chromium',
     expect(tools.find(({ tool }) => tool === 'echo')?.state).toBe('active')
   })
 
-  it('adds a server, says why it cannot be used, and removes it', async () => {
+  itInTurn('adds a server, says why it cannot be used, and removes it', async () => {
     const form = page.getByRole('form', { name: 'Add an MCP server' })
     await form.getByLabel('Name').fill('gone')
     await form.getByLabel('Address').fill('http://127.0.0.1:9/mcp')
@@ -359,7 +360,7 @@ describe.skipIf(chromium === undefined)('the screen of MCP servers in Chromium',
     expect((await client.get('/api/mcp/servers/gone')).status).toBe(404)
   })
 
-  it('imports a configuration', async () => {
+  itInTurn('imports a configuration', async () => {
     const form = page.getByRole('form', { name: 'Import servers' })
     await form.getByLabel('Configuration').fill('{"mcpServers": {"other": {"url": "https://gone.example.com/other"}}}')
     await form.getByRole('button', { name: 'Import servers' }).click()
@@ -517,7 +518,7 @@ describe.skipIf(chromium === undefined)('the screen of MCP servers in Chromium',
     await own.context().close()
   })
 
-  it('is refused by a button', async () => {
+  itInTurn('is refused by a button', async () => {
     const session = await client.newSession()
     const input = '[[call mcp__wiki__greet {} then say done]]'
     await client.post(`/api/sessions/${session}/chat`, { input, wait: false })
@@ -530,11 +531,11 @@ describe.skipIf(chromium === undefined)('the screen of MCP servers in Chromium',
         20_000,
       ),
     ).toContain('The user said decline.')
-    await page.evaluate(`location.hash = '#/mcp'`)
-    await page.locator('#mcp-wiki').waitFor()
   })
 
   it('has no defects for people who use other means than eyes and a mouse, also on a phone and in German', async () => {
+    await page.evaluate(`location.hash = '#/mcp'`)
+    await page.locator('#mcp-wiki').waitFor()
     await page.evaluate(axe)
     const found = (await page.evaluate(
       `axe.run('.screen').then(({ violations }) => violations.map(({ id }) => id))`,

@@ -71,7 +71,7 @@ describe.skipIf(chromium === undefined)('what tools do', () => {
     await page.context().close()
   })
 
-  it('keeps the colours of a command when its run has ended', async () => {
+  itInTurn('keeps the colours of a command when its run has ended', async () => {
     const page = await open('de-DE', 360, await client.newSession())
     const field = page.getByRole('textbox', { name: 'Nachricht' })
     const command = String.raw`printf '\\033[31mred\\033[0m and plain\\n'`

@@ -77,7 +77,7 @@ describe.skipIf(chromium === undefined)('the screens of what the API has', () =>
     await page.getByText('Nothing in the vault yet.').waitFor()
   })
 
-  it('remembers, restores an earlier version, and forgets for good after showing what goes', async () => {
+  itInTurn('remembers, restores an earlier version, and forgets for good after showing what goes', async () => {
     await openScreen(page, 'memory')
     const facts = page.getByRole('region', { name: 'Facts' })
     const entries = () =>
@@ -124,7 +124,7 @@ describe.skipIf(chromium === undefined)('the screens of what the API has', () =>
     expect(json).toMatchObject({ memory: { entries: [] }, project: { entries: ['The villa has six beds.'] } })
   })
 
-  it('switches toolsets and tools, and says where they come from', async () => {
+  itInTurn('switches toolsets and tools, and says where they come from', async () => {
     await openScreen(page, 'tools')
     const isAvailable = async (name: string) =>
       (await client.get('/api/tools?limit=1000')).json.data.find((one: { name: string }) => one.name === name).available
@@ -181,7 +181,7 @@ describe.skipIf(chromium === undefined)('the screens of what the API has', () =>
     await page.getByText('Nothing yet.').waitFor()
   })
 
-  it('offers a skill to a repository as a pull request, with a secret of the tenant', async () => {
+  itInTurn('offers a skill to a repository as a pull request, with a secret of the tenant', async () => {
     const content = '---\nname: soup\ndescription: Makes soup.\n---\n\nCook it.\n'
     await client.post('/api/skills', { name: 'soup', content })
     await openScreen(page, 'skills/soup')
@@ -232,7 +232,7 @@ describe.skipIf(chromium === undefined)('the screens of what the API has', () =>
     for (const name of ['AAA', 'GITHUB_TOKEN']) await client.send('DELETE', `/api/secrets/${name}`)
   })
 
-  it('lists what was learned from errors, finds, tags, unites and deletes it', async () => {
+  itInTurn('lists what was learned from errors, finds, tags, unites and deletes it', async () => {
     const save = (fix: object) => client.post('/api/learning', { action: 'save', ...fix })
     const error = 'ModuleNotFoundError: no module named pandas in this environment'
     await save({ tool: 'terminal', failed: 'python report.py', error, fix: 'pip install pandas' })

@@ -101,25 +101,28 @@ describe.skipIf(chromium === undefined)('the composer', () => {
     await expect.poll(() => composer().inputValue()).toBe('')
   })
 
-  it('lists the files of the workspace behind an @, and inserts them where the caret is, by a tap too', async () => {
-    const id = await client.newSession()
-    for (const path of ['notes/plan.md', 'src/main.ts', 'my list.txt'])
-      await client.send('PUT', `/api/sessions/${id}/files/${encodeURIComponent(path).replace('%2F', '/')}`, {
-        raw: 'x',
-      })
-    await open(id)
-    await composer().pressSequentially('compare @plan')
-    await option('notes/plan.md').waitFor()
-    await composer().press('Tab')
-    await expect.poll(() => composer().inputValue()).toBe('compare @file:notes/plan.md ')
-    await composer().pressSequentially('with @')
-    await option('my list.txt').click()
-    await expect.poll(() => composer().inputValue()).toBe('compare @file:notes/plan.md with @file:"my list.txt" ')
-    await expect.poll(() => page.evaluate('document.activeElement?.tagName')).toBe('TEXTAREA')
-    await composer().press('Enter')
-    await answered('Hello from the model.')
-    await expect.poll(() => listSaid(id)).toEqual(['compare @file:notes/plan.md with @file:"my list.txt"'])
-  })
+  itInTurn(
+    'lists the files of the workspace behind an @, and inserts them where the caret is, by a tap too',
+    async () => {
+      const id = await client.newSession()
+      for (const path of ['notes/plan.md', 'src/main.ts', 'my list.txt'])
+        await client.send('PUT', `/api/sessions/${id}/files/${encodeURIComponent(path).replace('%2F', '/')}`, {
+          raw: 'x',
+        })
+      await open(id)
+      await composer().pressSequentially('compare @plan')
+      await option('notes/plan.md').waitFor()
+      await composer().press('Tab')
+      await expect.poll(() => composer().inputValue()).toBe('compare @file:notes/plan.md ')
+      await composer().pressSequentially('with @')
+      await option('my list.txt').click()
+      await expect.poll(() => composer().inputValue()).toBe('compare @file:notes/plan.md with @file:"my list.txt" ')
+      await expect.poll(() => page.evaluate('document.activeElement?.tagName')).toBe('TEXTAREA')
+      await composer().press('Enter')
+      await answered('Hello from the model.')
+      await expect.poll(() => listSaid(id)).toEqual(['compare @file:notes/plan.md with @file:"my list.txt"'])
+    },
+  )
 
   itInTurn('writes down what is spoken, at the caret', async () => {
     await open(await client.newSession())
@@ -192,7 +195,7 @@ describe.skipIf(chromium === undefined)('the composer', () => {
     await refusing.close()
   })
 
-  it('uploads a large file at once, into a new session too, and names it in the message', async () => {
+  itInTurn('uploads a large file at once, into a new session too, and names it in the message', async () => {
     await page.goto('about:blank')
     await page.goto(`${origin}/#/chat`)
     await page.locator('.welcome').waitFor()
@@ -275,7 +278,7 @@ describe.skipIf(chromium === undefined)('the composer', () => {
     await page.getByRole('button', { name: 'Remove: talk.mp3' }).click()
   })
 
-  it('refuses a file above 10 MB before anything of it leaves, and deletes a removed one', async () => {
+  itInTurn('refuses a file above 10 MB before anything of it leaves, and deletes a removed one', async () => {
     const id = await client.newSession()
     await open(id)
     const sent: string[] = []

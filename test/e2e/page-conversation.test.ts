@@ -2,7 +2,7 @@
 
 import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { firstRows } from '../support/long.ts'
+import { firstRows, itInTurn } from '../support/long.ts'
 import { type Browser, chromium, launchBrowser, readBoxes } from './support/chromium.ts'
 import { type Client, newTenant } from './support/client.ts'
 import { owner } from './support/here.ts'
@@ -147,7 +147,7 @@ describe.skipIf(chromium === undefined)('a conversation', () => {
       await page.context().close()
     })
 
-    it('gives its words to the prompt library, which a slash offers', async () => {
+    itInTurn('gives its words to the prompt library, which a slash offers', async () => {
       const id = await client.newSession()
       await client.chat(id, '[[say kept]]')
       const page = await signIn(locale, width, id)

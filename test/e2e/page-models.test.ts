@@ -1,7 +1,7 @@
 /** Tests in Chromium how people choose models, add providers and test keys. */
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { firstRows } from '../support/long.ts'
+import { firstRows, itInTurn } from '../support/long.ts'
 import { type Browser, chromium, launchBrowser, readBoxes } from './support/chromium.ts'
 import { type Client, newTenant } from './support/client.ts'
 import { owner } from './support/here.ts'
@@ -97,7 +97,7 @@ describe.skipIf(chromium === undefined)('models', () => {
     },
   )
 
-  it('of a subscription can be used after a code was confirmed elsewhere', async () => {
+  itInTurn('of a subscription can be used after a code was confirmed elsewhere', async () => {
     const page = await signIn('en-US', 1280)
     const pending = {
       status: 'pending',
@@ -121,7 +121,7 @@ describe.skipIf(chromium === undefined)('models', () => {
     await page.context().close()
   })
 
-  it('of a server of one’s own are fetched with their windows and prices, and can be chosen', async () => {
+  itInTurn('of a server of one’s own are fetched with their windows and prices, and can be chosen', async () => {
     const page = await signIn('en-US', 1280)
     const data = [
       { id: 'small-1', context_window: 128_000, max_output: null, prices: { input: 0.1, output: 0.2 }, abilities: {} },
@@ -155,7 +155,7 @@ describe.skipIf(chromium === undefined)('models', () => {
     await page.context().close()
   })
 
-  it('answer for a key that is tested, which leaves no session behind', async () => {
+  itInTurn('answer for a key that is tested, which leaves no session behind', async () => {
     const all = async () => (await client.get('/api/sessions?archived=all')).json.data.length
     const before = await all()
     const page = await signIn('en-US', 1280)

@@ -2,7 +2,7 @@
 
 import type { BrowserContext, Page, WebSocketRoute } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { itInTurn } from '#test/support/long.ts'
+import { firstRows, itInTurn } from '#test/support/long.ts'
 import { type Browser, chromium, launchBrowser, readBoxes } from './support/chromium.ts'
 import { type Client, eventually, newTenant } from './support/client.ts'
 import { owner, server } from './support/here.ts'
@@ -313,11 +313,17 @@ describe.skipIf(chromium === undefined)('the page whose files do not come, as af
   })
   afterAll(async () => browser?.close())
 
-  it.each([
-    ['a script that is gone', /\/app\/main-.*\.js$/, 404],
-    ['a script that does not arrive', /\/app\/chunk-.*\.js$/, undefined],
-    ['scripts and styles that are gone', /\/app\//, 404],
-  ])('says so in the document, with a link that loads it again: %s', async (_, files, status) => {
+  it.each(
+    firstRows(
+      1,
+      [
+        ['a script that is gone', /\/app\/main-.*\.js$/, 404],
+        ['a script that does not arrive', /\/app\/chunk-.*\.js$/, undefined],
+        ['scripts and styles that are gone', /\/app\//, 404],
+      ] as const,
+      1,
+    ),
+  )('says so in the document, with a link that loads it again: %s', async (_, files, status) => {
     const page = await (await browser.newContext()).newPage()
     await page.route(files, (route) => (status === undefined ? route.abort() : route.fulfill({ status })))
     await page.goto(`${origin}/#/inbox`)

@@ -122,35 +122,44 @@ describe.skipIf(chromium === undefined)('the state of runs, jobs and channels', 
     await page.context().close()
   })
 
-  it('adds a program as an MCP server in German, and does not call it broken before a session has run it', async () => {
-    const page = await signIn('de-DE', 360)
-    const program = { url: null, transport: 'stdio', command: 'python3', args: ['/workspace/server.py'], auth: 'none' }
-    const state = { enabled: true, trusted: false, tool_count: 0, source: 'tenant', breaker: 'closed', era: null }
-    const server = { ...program, ...state, alias: 'gruss', status: 'unavailable', reason: 'It is a program.' }
-    const bodies: unknown[] = []
-    // This deployment has no host.
-    await page.route('**/api/mcp/servers', async (route) => {
-      if (route.request().method() === 'POST') bodies.push(route.request().postDataJSON())
-      const isList = route.request().method() === 'GET'
-      const shown = { ...server, fetched_at: null }
-      await route.fulfill({ json: isList ? { data: bodies.length ? [shown] : [], next_cursor: null } : shown })
-    })
-    await openScreen(page, 'mcp')
-    const form = page.getByRole('form', { name: 'MCP-Server hinzufügen' })
-    await form.getByLabel('Name').fill('gruss')
-    await form.getByLabel('Verbindung').selectOption({ label: 'Programm' })
-    await form.getByLabel(/^Programm/).fill('python3\n/workspace/server.py')
-    await form.getByLabel('Variablen').fill('GRUSS=Servus')
-    await form.getByRole('button', { name: 'Hinzufügen' }).click()
-    const card = page.locator('li.card', { hasText: 'python3 /workspace/server.py' })
-    await card.locator('.badge', { hasText: 'Läuft in Sitzungen' }).waitFor()
-    expect(bodies).toEqual([{ alias: 'gruss', ...readProgram('python3\n/workspace/server.py', 'GRUSS=Servus') }])
-    expect([await card.locator('.bad, .failure').count(), await fits(page)]).toEqual([0, true])
-    expect(await card.getByRole('button', { name: 'Prüfen' }).count()).toBe(0)
-    await page.context().close()
-  })
+  itInTurn(
+    'adds a program as an MCP server in German, and does not call it broken before a session has run it',
+    async () => {
+      const page = await signIn('de-DE', 360)
+      const program = {
+        url: null,
+        transport: 'stdio',
+        command: 'python3',
+        args: ['/workspace/server.py'],
+        auth: 'none',
+      }
+      const state = { enabled: true, trusted: false, tool_count: 0, source: 'tenant', breaker: 'closed', era: null }
+      const server = { ...program, ...state, alias: 'gruss', status: 'unavailable', reason: 'It is a program.' }
+      const bodies: unknown[] = []
+      // This deployment has no host.
+      await page.route('**/api/mcp/servers', async (route) => {
+        if (route.request().method() === 'POST') bodies.push(route.request().postDataJSON())
+        const isList = route.request().method() === 'GET'
+        const shown = { ...server, fetched_at: null }
+        await route.fulfill({ json: isList ? { data: bodies.length ? [shown] : [], next_cursor: null } : shown })
+      })
+      await openScreen(page, 'mcp')
+      const form = page.getByRole('form', { name: 'MCP-Server hinzufügen' })
+      await form.getByLabel('Name').fill('gruss')
+      await form.getByLabel('Verbindung').selectOption({ label: 'Programm' })
+      await form.getByLabel(/^Programm/).fill('python3\n/workspace/server.py')
+      await form.getByLabel('Variablen').fill('GRUSS=Servus')
+      await form.getByRole('button', { name: 'Hinzufügen' }).click()
+      const card = page.locator('li.card', { hasText: 'python3 /workspace/server.py' })
+      await card.locator('.badge', { hasText: 'Läuft in Sitzungen' }).waitFor()
+      expect(bodies).toEqual([{ alias: 'gruss', ...readProgram('python3\n/workspace/server.py', 'GRUSS=Servus') }])
+      expect([await card.locator('.bad, .failure').count(), await fits(page)]).toEqual([0, true])
+      expect(await card.getByRole('button', { name: 'Prüfen' }).count()).toBe(0)
+      await page.context().close()
+    },
+  )
 
-  it('shows no failure of what was open before while the next is loaded', async () => {
+  itInTurn('shows no failure of what was open before while the next is loaded', async () => {
     const page = await signIn('en-US')
     await openScreen(page, 'usage')
     await page.route('**/api/usage?group=model&*', (route) => route.abort())

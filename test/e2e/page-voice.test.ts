@@ -91,7 +91,7 @@ describe.skipIf(chromium === undefined)('the voice mode', () => {
     await page.context().close()
   })
 
-  it('goes on with the voice of the browser when the vendor fails, and says why', async () => {
+  itInTurn('goes on with the voice of the browser when the vendor fails, and says why', async () => {
     const page = await open('de-DE', 390)
     await answerBy(page, ['[[say Trotzdem gesagt.]]'], undefined)
     await page.route('**/v1/audio/speech', (route) =>

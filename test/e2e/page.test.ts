@@ -2,7 +2,7 @@
 
 import type { BrowserContext, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { isLong, itInTurn } from '../support/long.ts'
+import { firstRows, isLong, itInTurn } from '../support/long.ts'
 import { type Browser, chromium, launchBrowser } from './support/chromium.ts'
 import { type Client, eventually, newTenant } from './support/client.ts'
 import { owner } from './support/here.ts'
@@ -106,7 +106,7 @@ describe.skipIf(chromium === undefined)('the page in Chromium', () => {
     await other.page.context().close()
   })
 
-  it.each(['WebSockets', 'streams'])(
+  it.each(firstRows(0, ['WebSockets', 'streams'], 1))(
     'signs in with a key, and out by the end of its %s when it is revoked',
     async (by) => {
       const { key } = await newTenant(owner, ['read', 'chat'])

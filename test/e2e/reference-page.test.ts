@@ -62,7 +62,7 @@ describe.skipIf(chromium === undefined)('/docs in Chromium', () => {
     expect(await page.evaluate(`document.getElementById('plain')`)).toBe(null)
   })
 
-  it('shows the description of an operation, snippets of SDKs, and the form to try it', async () => {
+  itInTurn('shows the description of an operation, snippets of SDKs, and the form to try it', async () => {
     // The reference renders an operation when it comes into view, which the address of a new page chooses.
     const linked = await browser.newPage()
     await linked.goTo(`${server.url}/docs#tag/openai/POST/v1/chat/completions`)

@@ -4,6 +4,10 @@
  */
 
 import type { Timers } from '#durable/platform/clock.ts'
+import { watchFileEnd } from './file-end.ts'
+
+/** A longer one rings at once. */
+const longestTimeoutMs = 2 ** 31 - 1
 
 /** Waits until all ready promises have settled. */
 export const settlePromises = async (): Promise<void> => {
@@ -66,13 +70,22 @@ export function createSkippingClock({ isFrozen = false } = {}): SkippingClock {
   const schedule = (ms: number, work: () => void) => {
     const at = now() + ms
     const timer = { ms }
+    const isOver = watchFileEnd()
+    let last: ReturnType<typeof setTimeout> | undefined
     const poll = setInterval(() => {
-      if (now() < at) return
+      if (isOver()) {
+        // Nobody skips time any more.
+        clearInterval(poll)
+        last = setTimeout(ring, Math.min(at - now(), longestTimeoutMs))
+      } else if (now() >= at) ring()
+    }, 5)
+    const ring = () => {
       cancel()
       work()
-    }, 5)
+    }
     const cancel = () => {
       clearInterval(poll)
+      if (last !== undefined) clearTimeout(last)
       pending.delete(timer)
     }
     pending.add(timer)

@@ -3,7 +3,8 @@
  * sends with one nonce store one message.
  */
 
-import { type ApiCall, FakeAccount, serveHost } from './json-api.ts'
+import { type ApiCall, FakeAccount, performAsked, serveHost } from './json-api.ts'
+import { watchFileEnd } from './file-end.ts'
 
 type GatewayFrame = { readonly op: number; readonly d?: unknown; readonly s?: number; readonly t?: string }
 
@@ -55,7 +56,8 @@ serveHost('resume.discord.test', (call) => openLink(call))
 
 /** Accepts the connection and never answers. */
 serveHost('silent.discord.test', async ({ signal }) => {
-  while (!signal.aborted) await scheduler.wait(2)
+  const isOver = watchFileEnd()
+  while (!signal.aborted && !isOver()) await scheduler.wait(5)
   throw new TypeError('The request was aborted.')
 })
 
@@ -141,7 +143,7 @@ function openLink(call: ApiCall): Response {
   const [client, server] = Object.values(new WebSocketPair())
   if (!client || !server) throw new Error('no sockets')
   const received: GatewayFrame[] = []
-  /** Sockets belong to the object that opened this link, so its own loop performs what the test asks for. */
+  /** What the test asks for. */
   const asked: (() => void)[] = []
   const link: GatewayLink = {
     address: new URL(`https://${call.headers.get('host') ?? 'gateway'}${call.path}?${call.query}`),
@@ -153,20 +155,14 @@ function openLink(call: ApiCall): Response {
   server.addEventListener('message', ({ data }) => {
     const frame = JSON.parse(String(data)) as GatewayFrame
     received.push(frame)
-    if (frame.op === 1) link.send({ op: 11 })
+    if (frame.op === 1) server.send(JSON.stringify({ op: 11 }))
     if (frame.op === 2 || frame.op === 6) accounts.get((frame.d as { token: string }).token)?.links.push(link)
   })
   server.addEventListener('close', ({ code }) => {
     link.closedWith = code
   })
   server.accept()
-  const loop = async () => {
-    while (server.readyState === WebSocket.OPEN) {
-      for (const perform of asked.splice(0)) perform()
-      await scheduler.wait(2)
-    }
-  }
-  void loop()
+  void performAsked(server, asked)
   link.send({ op: 10, d: { heartbeat_interval: 41_250 } })
   return new Response(null, { status: 101, webSocket: client })
 }

@@ -1,7 +1,18 @@
-/** What stand-ins keep for one test file ends with it, because files share their isolate. */
+/** What stand-ins keep and wait for ends with the test file, because files share their isolate and its processor. */
 
 const resets = new Set<() => void>()
 
 /** Called once for each stand-in, when it is loaded. */
 export const atFileEnd = (reset: () => void): void => void resets.add(reset)
-export const endFile = (): void => resets.forEach((reset) => reset())
+
+let ended = 0
+export function endFile(): void {
+  ended++
+  resets.forEach((reset) => reset())
+}
+
+/** The function says whether the present file has ended. No test looks any more at what was begun for it. */
+export function watchFileEnd(): () => boolean {
+  const before = ended
+  return () => ended !== before
+}

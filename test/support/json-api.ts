@@ -3,6 +3,8 @@
  * test override the next answers. Each host has one handler for all tests of an isolate.
  */
 
+import { watchFileEnd } from './file-end.ts'
+
 export type ApiCall = {
   readonly method: string
   readonly path: string
@@ -45,6 +47,15 @@ async function readBody(request: Request) {
   const text = new TextDecoder().decode(bytes)
   if (type.includes('x-www-form-urlencoded')) return { body: Object.fromEntries(new URLSearchParams(text)), bytes }
   return { body: type.includes('json') && text ? (JSON.parse(text) as Record<string, unknown>) : {}, bytes }
+}
+
+/** Performs on a socket what the test asks for, because sockets belong to the object that has opened them. */
+export async function performAsked(socket: WebSocket, asked: (() => void)[]): Promise<void> {
+  const isOver = watchFileEnd()
+  while (socket.readyState === WebSocket.OPEN && !isOver()) {
+    for (const perform of asked.splice(0)) perform()
+    await scheduler.wait(2)
+  }
 }
 
 /** The messages of the chats of one account, and the calls that it made. */

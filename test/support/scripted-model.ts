@@ -3,6 +3,8 @@
  * the bytes of server-sent events, so that the SDK and everything behind it are real. Each script has its own model name.
  */
 
+import { atFileEnd, watchFileEnd } from './file-end.ts'
+
 export type ChatMessage = {
   readonly role: string
   readonly content?: unknown
@@ -26,6 +28,8 @@ export type Script = (asked: ModelRequest, nth: number) => Reply
 
 const longestPauseMs = 100
 const longestGatePauseMs = 10
+/** Of a gate that its file has left closed. */
+const forgottenGatePauseMs = 2_000
 /** Some tests with it run in Node, which has no `scheduler`. */
 const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms))
 
@@ -57,10 +61,11 @@ export class Gate {
   waitUntilReached = () => until(() => this.isReached)
   async waitUntilOpen(signal?: AbortSignal): Promise<void> {
     this.isReached = true
+    const isOver = watchFileEnd()
     let pauseMs = 2
     while (!this.isOpen) {
       if (signal?.aborted) return
-      await scheduler.wait(pauseMs)
+      await scheduler.wait(isOver() ? forgottenGatePauseMs : pauseMs)
       pauseMs = Math.min(pauseMs + 1, longestGatePauseMs)
     }
   }
@@ -112,11 +117,14 @@ export const fails = (status: number, message: string, headers: HeadersInit = {}
   body: JSON.stringify({ error: { message } }),
 })
 
-const scripts = new Map<
-  string,
-  { readonly asked: ModelRequest[]; readonly bodies: string[]; readonly script: Script }
->()
+type Played = { readonly asked: ModelRequest[]; readonly bodies: string[]; readonly script: Script; count: number }
+const scripts = new Map<string, Played>()
 let names = 0
+
+/** Requests hold whole prompts, so that those of all files would fill the memory. */
+atFileEnd(() => {
+  for (const { asked, bodies } of scripts.values()) asked.length = bodies.length = 0
+})
 
 export type Model = {
   /** `provider/model`, for the session or the request. */
@@ -132,7 +140,7 @@ export function model(script: Script | readonly Reply[], name = `m${++names}`): 
   const asked: ModelRequest[] = []
   const bodies: string[] = []
   const answer: Script = typeof script === 'function' ? script : (_asked, nth) => script[nth] ?? says('ok')
-  scripts.set(name, { asked, bodies, script: answer })
+  scripts.set(name, { asked, bodies, script: answer, count: 0 })
   return { id: `openai/${name}`, requests: asked, requestTexts: bodies }
 }
 
@@ -169,7 +177,7 @@ async function respond(input: RequestInfo | URL, init?: RequestInit): Promise<Re
   const text = await request.text()
   const body = JSON.parse(text) as ModelRequest
   const known = scripts.get(body.model)
-  const nth = known?.asked.length ?? 0
+  const nth = known ? known.count++ : 0
   known?.asked.push(body)
   known?.bodies.push(text)
   const reply = known ? known.script(body, nth) : says(`you said: ${textOf(body.messages.at(-1)?.content)}`)

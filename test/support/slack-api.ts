@@ -1,6 +1,6 @@
 /** Stands in for Slack's Web API and for its sockets. Each bot token has a workspace of its own. */
 
-import { type ApiCall, FakeAccount, serveHost } from './json-api.ts'
+import { type ApiCall, FakeAccount, performAsked, serveHost } from './json-api.ts'
 
 const accounts = new Map<string, SlackAccount>()
 export const slackFile = new TextEncoder().encode('a file of Slack')
@@ -38,7 +38,6 @@ function openConnection(appToken: string, api: SlackAccount): Response {
   return failure?.() ?? ok({ url: `wss://slack.test/link/?ticket=${appToken}` })
 }
 
-/** Sockets belong to the object that opened them, so a loop of it performs what the test asks for. */
 function openLink(api: SlackAccount): Response {
   const [client, server] = Object.values(new WebSocketPair())
   if (!client || !server) throw new Error('no sockets')
@@ -52,13 +51,7 @@ function openLink(api: SlackAccount): Response {
   server.addEventListener('message', ({ data }) => void link.received.push(JSON.parse(String(data)) as never))
   server.addEventListener('close', () => void (link.isClosed = true))
   server.accept()
-  const loop = async () => {
-    while (server.readyState === WebSocket.OPEN) {
-      for (const perform of asked.splice(0)) perform()
-      await scheduler.wait(2)
-    }
-  }
-  void loop()
+  void performAsked(server, asked)
   api.links.push(link)
   link.send({ type: 'hello', num_connections: 1 })
   return new Response(null, { status: 101, webSocket: client })

@@ -11,7 +11,7 @@ import { adminKey, applyMigrations, call, newKey, newSession, request } from './
 import { expectDocumented } from './described.ts'
 import { listOperations, type JsonSchema, type Operation, sample } from './document.ts'
 
-const { FUZZ = '600', FUZZ_SEED = '1' } = env as unknown as Readonly<Record<string, string | undefined>>
+const { FUZZ = '300', FUZZ_SEED = '1' } = env as unknown as Readonly<Record<string, string | undefined>>
 const [count, firstSeed] = [Number(FUZZ), Number(FUZZ_SEED)]
 const concurrent = 8
 /** How often each status was answered. */

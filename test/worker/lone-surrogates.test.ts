@@ -4,6 +4,7 @@
  */
 
 import { beforeAll, describe, expect, it } from 'vitest'
+import { itInTurn } from '#test/support/long.ts'
 import { applyMigrations, call, type ErrorBody, newSession, newTenant, request } from './client.ts'
 import { fillPath, type JsonSchema, listOperations, type Operation, sample } from './document.ts'
 
@@ -72,7 +73,7 @@ describe('half a character', () => {
     expect(sent.filter(isFault)).toEqual([])
   })
 
-  it('in the working directory of a job is a 400, also in a change', async () => {
+  itInTurn('in the working directory of a job is a 400, also in a change', async () => {
     const job = { name: 'Nightly', schedule: 'every 1h', prompt: 'go' }
     const made = await call<{ id: string }>('POST', '/api/jobs', { key, body: { ...job, workdir: 'a/b' } })
     expect(made.status).toBe(201)

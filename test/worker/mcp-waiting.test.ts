@@ -1,6 +1,7 @@
 /** Tests calls of MCP servers that wait: for a person whom the server asks, and for a task of the server. */
 
 import { afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
+import { itInTurn } from '#test/support/long.ts'
 import { evictDurableObject, runDurableObjectAlarm, runInDurableObject } from 'cloudflare:test'
 import { objectOf, turnOf } from '../durable/support/object.ts'
 import { type McpServer, type Message, serveMcp, text, tool } from '../support/mcp-server.ts'
@@ -99,7 +100,7 @@ describe('a server that asks', () => {
     expect(read()).toContain('\\"content\\":{\\"seats\\":2,\\"meal\\":\\"fish\\"}')
   })
 
-  it('hears that nobody has answered in time', async () => {
+  itInTurn('hears that nobody has answered in time', async () => {
     const row = { elicitation: { timeout: 1 } }
     const { question, ended, read, questions } = await start({ handle: asks({ name: nameForm }) }, row)
     await question()
@@ -138,7 +139,7 @@ describe('a server that asks', () => {
     expect(meta['io.modelcontextprotocol/clientCapabilities']).not.toHaveProperty('elicitation')
   })
 
-  it('that asks again and again is stopped after ten rounds', async () => {
+  itInTurn('that asks again and again is stopped after ten rounds', async () => {
     const handle = ({ method }: Message) =>
       method === 'tools/call'
         ? { resultType: 'input_required', inputRequests: { s: form({ secret: { type: 'string' } }) } }
@@ -322,7 +323,7 @@ describe('a task of a server', () => {
     expect(methods).toEqual(['tasks/get t-1', 'tasks/get t-1', 'tasks/get t-1'])
   })
 
-  it('of the revision 2025-11-25 is asked for where the tool wants it, and its result is read', async () => {
+  itInTurn('of the revision 2025-11-25 is asked for where the tool wants it, and its result is read', async () => {
     const { handle, methods } = taskServer([{ status: 'working' }, { status: 'completed' }], true)
     const tools = [tool('greet', { execution: { taskSupport: 'required' } })]
     const { run, read } = await start({ era: 'legacy', tools, handle })
@@ -331,7 +332,7 @@ describe('a task of a server', () => {
     expect(methods).toEqual(['tasks/get t-1', 'tasks/get t-1', 'tasks/result t-1'])
   })
 
-  it('may ask a person', async () => {
+  itInTurn('may ask a person', async () => {
     const { handle, methods } = taskServer([{ status: 'input_required', inputRequests: { n: nameForm } }, complete])
     const { question, answer, ended, read } = await start({ handle })
     await answer((await question()).id, { answer: 'Ada' })

@@ -379,7 +379,7 @@ describe('a hook before calls', () => {
     await vi.waitFor(async () => expect((await read(key)).logs.map(({ text }) => text)).toEqual(['asked 1']))
   })
 
-  it('is combined with others: a block wins, and changes are merged', async () => {
+  itInTurn('is combined with others: a block wins, and changes are merged', async () => {
     const { key } = await newTenant()
     await installFor(key, hook('pre_tool_call', "return { action: 'modify', args: { command: 'echo a' } }"), {
       name: 'a',

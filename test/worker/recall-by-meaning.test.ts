@@ -2,6 +2,7 @@
 
 import { runDurableObjectAlarm, runInDurableObject } from 'cloudflare:test'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { itInTurn } from '#test/support/long.ts'
 import { replaceClock } from '#durable/platform/clock.ts'
 import { forgetSnapshot } from '#durable/tenant/tenant-snapshot.ts'
 import { answerRequests } from '../support/answered-requests.ts'
@@ -110,7 +111,7 @@ describe('the search by meaning', () => {
     expect(await find(tenant, `q=${encodeURIComponent('invoice -bill')}`)).toEqual([worded])
   })
 
-  it('is part of the usage', async () => {
+  itInTurn('is part of the usage', async () => {
     const tenant = await newTenant()
     const session = await talk(tenant, 'My ship has sailed')
     await setModel(tenant)
@@ -138,7 +139,7 @@ describe('the search by meaning', () => {
     expect(requests).toEqual([])
   })
 
-  it('leaves the words when the model fails or hangs', async () => {
+  itInTurn('leaves the words when the model fails or hangs', async () => {
     const tenant = await newTenant()
     await setModel(tenant)
     const session = await talk(tenant, 'The automobile is old')

@@ -1,6 +1,7 @@
 /** Tests sessions with more tools of servers than their requests have room for: searching, describing and calling them. */
 
 import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
+import { itInTurn } from '#test/support/long.ts'
 import { type McpServer, serveMcp, tool } from '../support/mcp-server.ts'
 import { calls, listTexts, model, type ModelRequest, says } from '../support/scripted-model.ts'
 import { applyMigrations, call, newKey, newSession, newTenant } from './client.ts'
@@ -114,7 +115,7 @@ describe('a session whose tools are searched', () => {
     expect(JSON.stringify(body.data)).not.toContain('"tool_call"')
   })
 
-  it('runs several calls of one reply, and a direct call of a deferred tool', async () => {
+  itInTurn('runs several calls of one reply, and a direct call of a deferred tool', async () => {
     const several = { name: 'tool_call', input: { calls: [carry().input, carry({ zone: 'b.example' }).input] } }
     await runTurn([several, { name, input: { zone: 'c.example' } }])
     const zones = gammaCalls().map(({ body }) => (body.params?.['arguments'] as { zone?: string } | undefined)?.zone)
@@ -138,7 +139,7 @@ describe('a session whose tools are searched', () => {
     expect(read).toContain(name)
   })
 
-  it('does not list thousands of names for an unknown tool', async () => {
+  itInTurn('does not list thousands of names for an unknown tool', async () => {
     const { read } = await runTurn([{ name: 'zzz_nothing', input: {} }])
     expect(read).toContain('There is no tool named zzz_nothing')
     expect(read.length).toBeLessThan(6_000)

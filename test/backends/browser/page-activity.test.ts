@@ -62,7 +62,7 @@ describe.skipIf(chromium === undefined).each(modes)('a page %s (needs Chromium)'
     expect(await session.snapshot()).toContain('Item 7')
   })
 
-  it.runIf(reachesPrivate)('loads pictures that come into view', async () => {
+  itInTurn.runIf(reachesPrivate)('loads pictures that come into view', async () => {
     await open('/lazy')
     for (let n = 0; n < 7; n++) await scroll()
     expect(await act({ kind: 'images' })).toMatchObject({ images: [{ alt: 'Late picture', width: 9 }] })
@@ -101,7 +101,7 @@ describe.skipIf(chromium === undefined).each(modes)('a page %s (needs Chromium)'
     },
   )
 
-  it.runIf(reachesPrivate)('is complete when a click led to it', async () => {
+  itInTurn.runIf(reachesPrivate)('is complete when a click led to it', async () => {
     const { snapshot } = await open('/leaving')
     expect(await click(snapshot, 'Leave')).toMatchObject({ url: `${site.base}/arrived` })
     expect(await session.snapshot()).toContain('x and later')

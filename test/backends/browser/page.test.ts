@@ -90,7 +90,7 @@ describe.skipIf(chromium === undefined)('a page (needs Chromium)', () => {
     await expect(session.act(press('Nonsense'))).rejects.toThrow('no key')
   })
 
-  it('is read as scripts have made it', async () => {
+  itInTurn('is read as scripts have made it', async () => {
     const seen = await go('/')
     await session.act(click(refOf(seen, 'Count')))
     expect(await session.act({ kind: 'html' })).toMatchObject({
@@ -108,7 +108,7 @@ describe.skipIf(chromium === undefined)('a page (needs Chromium)', () => {
     expect(session.stored.at(-1)).toContain('Paragraph 1499')
   })
 
-  it('has a console whose earlier messages are shown, and which can be emptied', async () => {
+  itInTurn('has a console whose earlier messages are shown, and which can be emptied', async () => {
     await go('/console')
     const { messages } = await session.act(readConsole(true))
     expect(messages).toMatchObject([
@@ -131,19 +131,22 @@ describe.skipIf(chromium === undefined)('a page (needs Chromium)', () => {
     await expect(session.act({ kind: 'console', isCleared: false, expression })).rejects.toThrow('failure')
   })
 
-  it('has dialogs that never hang a call: alerts pass, questions are dismissed unless chosen before', async () => {
-    const seen = await go('/dialogs')
-    expect(await session.act(click(refOf(seen, 'Alert')))).toMatchObject({
-      dialogs: [{ type: 'alert', message: 'Beware', answer: 'accepted' }],
-    })
-    expect(await title()).toBe('"after alert"')
-    await session.act(click(refOf(seen, 'Delete')))
-    expect(await title()).toBe('"kept"')
-    session.choose({ isAccepted: true, text: 'Bob' })
-    await session.act(click(refOf(seen, 'Ask')))
-    expect(await title()).toBe('"name Bob"')
-    expect(session.state().dialog).toBeUndefined()
-  })
+  itInTurn(
+    'has dialogs that never hang a call: alerts pass, questions are dismissed unless chosen before',
+    async () => {
+      const seen = await go('/dialogs')
+      expect(await session.act(click(refOf(seen, 'Alert')))).toMatchObject({
+        dialogs: [{ type: 'alert', message: 'Beware', answer: 'accepted' }],
+      })
+      expect(await title()).toBe('"after alert"')
+      await session.act(click(refOf(seen, 'Delete')))
+      expect(await title()).toBe('"kept"')
+      session.choose({ isAccepted: true, text: 'Bob' })
+      await session.act(click(refOf(seen, 'Ask')))
+      expect(await title()).toBe('"name Bob"')
+      expect(session.state().dialog).toBeUndefined()
+    },
+  )
 
   itInTurn('shows its frames, and elements within them are clicked and filled', async () => {
     const seen = await go('/frames')
@@ -157,7 +160,7 @@ describe.skipIf(chromium === undefined)('a page (needs Chromium)', () => {
     expect(after).toContain(': "deep"')
   })
 
-  it('is left and found again when a frame has a process of its own, which ends with it', async () => {
+  itInTurn('is left and found again when a frame has a process of its own, which ends with it', async () => {
     const seen = await go('/apart')
     expect(seen).toMatch(/- Iframe "In its own process"\n {2}- button "Inside"/)
     await session.act(click(refOf(seen, 'Inside')))
@@ -165,7 +168,7 @@ describe.skipIf(chromium === undefined)('a page (needs Chromium)', () => {
     expect(String((await session.act({ kind: 'back' }))['snapshot'])).toContain('Inside')
   })
 
-  it('lists its images', async () => {
+  itInTurn('lists its images', async () => {
     await go('/images')
     expect(await session.act({ kind: 'images' })).toMatchObject({
       count: 2,
@@ -254,7 +257,7 @@ describe.skipIf(chromium === undefined)('a page (needs Chromium)', () => {
     expect(await go('/second')).toContain('Second page')
   })
 
-  it('is photographed as JPEG', async () => {
+  itInTurn('is photographed as JPEG', async () => {
     await go('/')
     const { usePage } = await import('#backends/browser/use-page.ts')
     const { image = '' } = await usePage(

@@ -1,6 +1,7 @@
 /** Tests what only the native API needs: its activity timer, and a certificate that programs do not know. */
 
 import { afterEach, describe, expect, it } from 'vitest'
+import { itInTurn } from '#test/support/long.ts'
 import { ContainerBox } from '#backends/cloudflare/container-box.ts'
 import { cloudflareBackend } from '#backends/cloudflare/cloudflare.ts'
 import { nativeContainer } from '#backends/cloudflare/native-container.ts'
@@ -84,24 +85,27 @@ describe.skipIf(!canMakeCertificates)('HTTPS that the platform intercepts', () =
       expect(await backend.exec(request(site.url), T), program).toMatchObject({ stdout: 'trusted' })
   })
 
-  it('is trusted by programs that read the list of the system, such as apt, which keeps its entries', async () => {
-    const { backend, container, engine } = open()
-    const site = await startSite()
-    drops.push(site.close)
-    container.authority.text = site.authority
-    const system = engine.inside('/ca/system.crt')
-    const start = engine.start.bind(engine)
-    engine.start = () => {
-      start()
-      engine.put('/ca/system.crt', '# an authority of the world\n')
-    }
-    const host = site.url.replace('https://', '')
-    const shown = await backend.exec(
-      `echo | openssl s_client -CAfile ${system} -connect ${host} -verify_return_error 2>&1 | grep 'Verify return code: 0' | head -n 1 | wc -l; grep -c world ${system} $CURL_CA_BUNDLE`,
-      T,
-    )
-    expect(shown.stdout).toMatch(/^1\n.*:1\n.*:1\n$/)
-  })
+  itInTurn(
+    'is trusted by programs that read the list of the system, such as apt, which keeps its entries',
+    async () => {
+      const { backend, container, engine } = open()
+      const site = await startSite()
+      drops.push(site.close)
+      container.authority.text = site.authority
+      const system = engine.inside('/ca/system.crt')
+      const start = engine.start.bind(engine)
+      engine.start = () => {
+        start()
+        engine.put('/ca/system.crt', '# an authority of the world\n')
+      }
+      const host = site.url.replace('https://', '')
+      const shown = await backend.exec(
+        `echo | openssl s_client -CAfile ${system} -connect ${host} -verify_return_error 2>&1 | grep 'Verify return code: 0' | head -n 1 | wc -l; grep -c world ${system} $CURL_CA_BUNDLE`,
+        T,
+      )
+      expect(shown.stdout).toMatch(/^1\n.*:1\n.*:1\n$/)
+    },
+  )
 
   it('is not trusted without it', async () => {
     const { backend } = open()

@@ -220,7 +220,7 @@ describe.each(apis)('a workspace, with the API %s,', (api) => {
     expect(copyCount(opened)).toBe(1)
   })
 
-  it('keeps the folders of the SDK when it is cleared', async () => {
+  itInTurn('keeps the folders of the SDK when it is cleared', async () => {
     const { backend, engine } = open(api)
     const [own, theirs] = [`${engine.temporary}/of-a-user`, `${engine.temporary}/session-test-1234567890123`]
     await backend.exec(`mkdir -p ${own} ${theirs}`, T)
@@ -309,7 +309,7 @@ describe.each(apis)('sleep, with the API %s,', (api) => {
     expect(await box.rest(true)).toBe('asleep')
   })
 
-  it('is decided after removing the output of ended scripts, which ended objects have left', async () => {
+  itInTurn('is decided after removing the output of ended scripts, which ended objects have left', async () => {
     const { backend, box, engine } = open(api)
     const at = `${engine.state}/o-`
     const leave = `for i in 1 2 3; do mkdir ${at}ended$i; touch ${at}ended$i/code; done; mkdir ${at}running ${at}memory`
@@ -321,7 +321,7 @@ describe.each(apis)('sleep, with the API %s,', (api) => {
     expect(stdout).toBe('o-new\no-running\n')
   })
 
-  it('is preceded by a copy a minute after the last command, which is made once', async () => {
+  itInTurn('is preceded by a copy a minute after the last command, which is made once', async () => {
     const opened = open(api)
     const { backend, box, world } = opened
     await backend.exec('echo kept > a', T)

@@ -2,6 +2,7 @@
 
 import { expect, it } from 'vitest'
 import type { ExecutionBackend } from '#agent/core/backend.ts'
+import { itInTurn } from '#test/support/long.ts'
 
 type Backend = Pick<ExecutionBackend, 'exec' | 'files' | 'jobs'>
 
@@ -71,7 +72,7 @@ export function endsEscapes(open: () => Backend): void {
     expect(await listAlive(backend)).toEqual([])
   })
 
-  it('ends with its job by a kill', { timeout: 60_000 }, async () => {
+  itInTurn('ends with its job by a kill', { timeout: 60_000 }, async () => {
     const backend = open()
     await backend.jobs?.start('j', command, { timeoutMs: 30_000 })
     await untilBegun(backend)
@@ -80,7 +81,7 @@ export function endsEscapes(open: () => Backend): void {
     expect(await backend.jobs?.state('j')).toMatchObject({ at: 'exited' })
   })
 
-  it('ends with its job at the timeout', { timeout: 60_000 }, async () => {
+  itInTurn('ends with its job at the timeout', { timeout: 60_000 }, async () => {
     const backend = open()
     await outlast(backend, async (timeoutMs) => {
       const id = `j${timeoutMs}`

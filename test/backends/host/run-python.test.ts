@@ -1,6 +1,7 @@
 /** Tests Python programs with a real python3 on a host that only runs scripts. */
 
 import { afterAll, describe, expect, it } from 'vitest'
+import { itInTurn } from '#test/support/long.ts'
 import type { ExecutionBackend } from '#agent/core/backend.ts'
 import type { Program, ProgramAnswer } from '#agent/core/program.ts'
 import { hostBackend } from '#backends/host/host-backend.ts'
@@ -109,7 +110,7 @@ open(os.path.dirname(talaria_tools.__file__) + '/state.json', 'w').write('[1]')
     expect(forged.end.state).toBeUndefined()
   })
 
-  it.each([
+  itInTurn.each([
     ['an input that is no JSON', 'read_file(float("nan"))', /ValueError/],
     ['an input that is too large', 'read_file("x" * 1_100_000)', /more than 1048576 bytes/],
   ])('does not send %s', async (_, source, error) => {
@@ -129,7 +130,7 @@ open(os.path.dirname(talaria_tools.__file__) + '/state.json', 'w').write('[1]')
     expect((await stopped).end).toMatchObject({ status: 'interrupted', error: 'Stopped by the user.' })
   })
 
-  it('is ended when the answer of a call cannot be handed over', async () => {
+  itInTurn('is ended when the answer of a call cannot be handed over', async () => {
     const full = {
       ...backend.files,
       write: async (path: string, bytes: Uint8Array) => {

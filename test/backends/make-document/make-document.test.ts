@@ -67,7 +67,7 @@ describe('a document', () => {
     expect('pages' in read && read.total).toBeGreaterThan(2)
   })
 
-  it('in PDF has spaces where its text has them, also beside other fonts', async () => {
+  itInTurn('in PDF has spaces where its text has them, also beside other fonts', async () => {
     const text = 'Due 2026\\-11\\-28: **100\\.00**, see `a b`(*un*done) and **two** *words*.'
     const wide = `${'**w**x'.repeat(60)} end`
     const read = await openDocuments({ loader, owner: 'test' }).pdf(
@@ -105,13 +105,13 @@ describe('a document', () => {
     expect(xml).not.toMatch(/[^\P{Cc}\t\n\r]|[\ufffe\uffff]|&#(?:x0?[0-8bcef]|[0-8]|1[124-9]);/iu)
   })
 
-  it('in PDF is made of a text with control characters, tabs and spaces of all kinds', async () => {
+  itInTurn('in PDF is made of a text with control characters, tabs and spaces of all kinds', async () => {
     const read = await openDocuments({ loader, owner: 'test' }).pdf(await write('pdf', odd), signal)
     const text = 'pages' in read ? read.pages.join('\n') : read.refused
     for (const part of ['One[0m', 'ABC', 'Head', 'ab', 'if x y']) expect(text).toContain(part)
   })
 
-  it('in Excel has names of sheets that differ, and cells that Excel reads', async () => {
+  itInTurn('in Excel has names of sheets that differ, and cells that Excel reads', async () => {
     const long = 'x'.repeat(40_000)
     const name = 'n'.repeat(31)
     const sheets = {
@@ -138,7 +138,7 @@ describe('a document', () => {
     expect(svg).toMatch(/^<svg[\s>].*Start.*End.*<\/svg>\s*$/s)
   })
 
-  it('in PDF has Greek, Cyrillic and Polish letters, and tells which letters no font has', async () => {
+  itInTurn('in PDF has Greek, Cyrillic and Polish letters, and tells which letters no font has', async () => {
     const made = await openDocumentWriter(loader, 'test')(
       'pdf',
       '# Zażółć gęślą\n\nΚαλημέρα, **Привет** and 漢字.',

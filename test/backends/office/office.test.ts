@@ -5,7 +5,7 @@ import type { OfficeAnswer, OfficeFormat } from '#agent/core/media/document.ts'
 import { openOffice } from '#backends/office/office.ts'
 import { bindings, inWorkspace } from '../support/workspace.ts'
 import { zip } from '../support/zip.ts'
-import { firstRows } from '#test/support/long.ts'
+import { firstRows, itInTurn } from '#test/support/long.ts'
 
 await import('#backends/office/inside/in-process.ts')
 
@@ -79,7 +79,7 @@ describe.each(firstRows(1, ways))('a document %s', { timeout: 90_000 }, (_, load
     expect(longestMs).toBeLessThan(maxWaitMs)
   })
 
-  it('with an endless number of sheets and cells ends at the limit of its text', async () => {
+  itInTurn('with an endless number of sheets and cells ends at the limit of its text', async () => {
     const row = `<row>${cell('y'.repeat(1_000), 'IV')}</row>`
     const { answer, longestMs } = await read(
       loader,

@@ -2,6 +2,7 @@
 
 import { env, runInDurableObject } from 'cloudflare:test'
 import { beforeAll, describe, expect, it, onTestFinished } from 'vitest'
+import { itInTurn } from '#test/support/long.ts'
 import { readFrame } from '#channels/slack/socket-mode.ts'
 import { getSessionId } from '../../support/chat.ts'
 import { model, type Reply, says, until } from '../../support/scripted-model.ts'
@@ -83,7 +84,7 @@ describe('a channel with a socket', () => {
     expect(socket.received[0]).toMatchObject({ payload: { response_type: 'ephemeral' } })
   })
 
-  it('opens the next socket before the old one closes', async () => {
+  itInTurn('opens the next socket before the old one closes', async () => {
     const { api, link } = await createBot([says('One.'), says('Two.')])
     const first = await link()
     first.send({ type: 'disconnect', reason: 'refresh_requested' })
@@ -94,7 +95,7 @@ describe('a channel with a socket', () => {
     expect(api.links).toHaveLength(2)
   })
 
-  it('opens one successor, however often it is asked to', async () => {
+  itInTurn('opens one successor, however often it is asked to', async () => {
     const { api, link } = await createBot([says('One.')])
     const first = await link()
     for (let n = 0; n < 5; n++) first.send({ type: 'disconnect', reason: 'warning' })
@@ -105,7 +106,7 @@ describe('a channel with a socket', () => {
     await until(() => api.texts.includes('One.'))
   })
 
-  it('does not spin when each socket is closed at once', async () => {
+  itInTurn('does not spin when each socket is closed at once', async () => {
     const { api, link } = await createBot([])
     await link()
     const end = Date.now() + 3_000

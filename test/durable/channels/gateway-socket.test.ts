@@ -1,5 +1,6 @@
 import { env, runInDurableObject } from 'cloudflare:test'
 import { beforeAll, describe, expect, it, onTestFinished } from 'vitest'
+import { itInTurn } from '#test/support/long.ts'
 import { afterClose, newGatewayState, readFrame, socketAddress } from '#channels/discord/gateway-protocol.ts'
 import { replaceClock } from '#durable/platform/clock.ts'
 import { createDiscordApi, type DiscordApi, discordError, type GatewayLink } from '../../support/discord-api.ts'
@@ -140,7 +141,7 @@ describe('the gateway of Discord', () => {
     expect(second.received[0]).toMatchObject({ op: 6, d: { seq: 7 } })
   })
 
-  it('begins a new session when Discord has forgotten the old one, and at once when Discord asks', async () => {
+  itInTurn('begins a new session when Discord has forgotten the old one, and at once when Discord asks', async () => {
     const { api } = await createBot([])
     const first = await linkOf(api)
     first.send({ op: 0, s: 1, t: 'READY', d: ready })
@@ -164,7 +165,7 @@ describe('the gateway of Discord', () => {
     await linkOf(other)
   })
 
-  it('tries again when the API is busy', async () => {
+  itInTurn('tries again when the API is busy', async () => {
     const api = createDiscordApi()
     api.gatewayFailure = () => discordError(503, 0, 'busy')
     const { findKeeper } = await createBot([], api)
@@ -239,7 +240,7 @@ describe('work of the gateway that waits while its object is stopped or started'
     expect([await object.getStatus(), api.links]).toEqual([expect.objectContaining({ isOpen: false }), []])
   })
 
-  it('gives up an upgrade that is not answered, and tries again', async () => {
+  itInTurn('gives up an upgrade that is not answered, and tries again', async () => {
     const api = createDiscordApi()
     api.gatewayFailure = () => {
       api.gatewayFailure = undefined

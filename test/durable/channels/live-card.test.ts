@@ -1,6 +1,7 @@
 /** Tests that a question on Slack stands in the message of the progress, which goes on there whoever decides, and how. */
 
 import { afterEach, beforeAll, expect, it } from 'vitest'
+import { itInTurn } from '#test/support/long.ts'
 import { replaceClock } from '#durable/platform/clock.ts'
 import { getSessionId } from '../../support/chat.ts'
 import { createSkippingClock } from '../../support/clock.ts'
@@ -112,7 +113,7 @@ it('is ended by a typed decision too, and begins with the call that asks where n
   expect(texts()[0]).toBe('✓ terminal: echo asked\n→ allowed\n✓ terminal: echo last')
 })
 
-it('is ended when a message interrupts the turn', async () => {
+itInTurn('is ended when a message interrupts the turn', async () => {
   const { write, texts } = await createCard([run('echo first'), run('echo asked'), says('Other.')])
   await write('something else')
   await until(() => texts().includes('Other.'))
@@ -120,7 +121,7 @@ it('is ended when a message interrupts the turn', async () => {
   expect(texts()[0]).toMatch(/^✓ terminal: echo first\n. terminal: echo asked\n→ denied$/)
 })
 
-it('shows a question with choices, and what follows its answer', async () => {
+itInTurn('shows a question with choices, and what follows its answer', async () => {
   const clarify = calls({ name: 'clarify', input: { question: 'Which colour?', choices: ['red', 'blue'] } })
   const { press, shown, texts, scripted } = await createCard([
     run('echo first'),

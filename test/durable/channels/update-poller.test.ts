@@ -2,6 +2,7 @@
 
 import { env, runInDurableObject, SELF } from 'cloudflare:test'
 import { beforeAll, describe, expect, it, onTestFinished } from 'vitest'
+import { itInTurn } from '#test/support/long.ts'
 import { createMessage, getSessionId } from '../../support/chat.ts'
 import { model, type Reply, says, until } from '../../support/scripted-model.ts'
 import { createTelegramApi } from '../../support/telegram-api.ts'
@@ -94,7 +95,7 @@ describe('a channel that asks for messages', () => {
     await until(() => api.updates.length === 0)
   })
 
-  it('waits between questions that are answered at once, and with nothing', async () => {
+  itInTurn('waits between questions that are answered at once, and with nothing', async () => {
     const { api } = await createBot([])
     await until(() => api.callsOf('getUpdates').length > 0)
     api.answersAtOnce = true
@@ -105,7 +106,7 @@ describe('a channel that asks for messages', () => {
     expect(more).toBeLessThanOrEqual(4)
   })
 
-  it('takes a webhook back that somebody has set', async () => {
+  itInTurn('takes a webhook back that somebody has set', async () => {
     const { api, receive } = await createBot([says('One.')])
     api.webhook = { url: 'https://other.example.com/' }
     receive('first')
@@ -128,7 +129,7 @@ describe('a channel that asks for messages', () => {
     expect(tested.body).toMatchObject({ ok: true, detail: expect.stringContaining('asked for: connected') })
   })
 
-  it('hears /pause off while it is paused, and nothing else', async () => {
+  itInTurn('hears /pause off while it is paused, and nothing else', async () => {
     const { api, receive, key, path } = await createBot([says('One.')])
     await call('PATCH', path, { key, body: { settings: { admins: ['11'] } } })
     await call('POST', `${path}/pause`, { key })

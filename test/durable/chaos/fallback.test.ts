@@ -1,6 +1,7 @@
 /** Tests the choice of the model after the first one failed, in this turn and in the next one. */
 
 import { beforeAll, describe, expect, it } from 'vitest'
+import { itInTurn } from '#test/support/long.ts'
 import { until } from '../../support/scripted-model.ts'
 import { applyMigrations } from '../../worker/client.ts'
 import { provider } from './bytes.ts'
@@ -23,7 +24,7 @@ describe('a list of fallbacks', () => {
     expect(notesIn(run)).toEqual([`fall back to ${broken.id}`, `fall back to ${good.id}`])
   })
 
-  it('that is used up ends with the attempts by name', async () => {
+  itInTurn('that is used up ends with the attempts by name', async () => {
     const [first, second] = [provider(gone), provider(gone)]
     const run = await sendMessage(await createChaosSession(first, { fallback_providers: [second.id] }), 'go')
     expect(run).toMatchObject({ exit_reason: 'failed_missing_model' })
@@ -40,7 +41,7 @@ describe('the turn after a fallback', () => {
     expect((await sendMessage(session, 'and now?')).output).toBe('All is well.')
   })
 
-  it('does not ask the first model before the time that its provider named', async () => {
+  itInTurn('does not ask the first model before the time that its provider named', async () => {
     const first = provider(() => openaiChat.error(429, 'Slow down.', () => ({ 'retry-after': '600' })))
     const session = await createChaosSession(first, { fallback_providers: ['demo/agent'] })
     await sendMessage(session, 'go')
@@ -48,7 +49,7 @@ describe('the turn after a fallback', () => {
     expect(first.asked()).toBe(1)
   })
 
-  it('asks the first model again when that time is over', async () => {
+  itInTurn('asks the first model again when that time is over', async () => {
     const limited = openaiChat.error(429, 'Slow down.', () => ({ 'retry-after': '1' }))
     const first = provider((nth) => (nth === 0 ? limited : fine()))
     const impatient = { agent: { max_wait_seconds: 0 }, fallback_providers: ['demo/agent'] }
@@ -59,7 +60,7 @@ describe('the turn after a fallback', () => {
 })
 
 describe('a fallback that fails', () => {
-  it('does not bench the key of the first model, though both use it', async () => {
+  itInTurn('does not bench the key of the first model, though both use it', async () => {
     const limited = provider(() => openaiChat.error(429, 'Slow down.', () => ({ 'retry-after': '600' })))
     const first = provider((nth) => (nth === 0 ? gone() : fine()))
     const session = await createChaosSession(first, { fallback_providers: [limited.id, 'demo/agent'] })

@@ -1,6 +1,7 @@
 /** Tests a conversation that is larger than one RPC message (32 MiB). */
 
 import { beforeAll, describe, expect, it } from 'vitest'
+import { itInTurn } from '#test/support/long.ts'
 import type { Entry } from '#agent/core/history.ts'
 import { userText } from '#agent/core/message.ts'
 import { cancelCopy, type SessionCopy } from '#durable/session/copies/fork.ts'
@@ -70,13 +71,13 @@ describe('a vast conversation', () => {
     expect(await seqs(id)).toEqual(everything)
   })
 
-  it('can be forked', async () => {
+  itInTurn('can be forked', async () => {
     const fork = await call<{ id: string }>('POST', `/api/sessions/${id}/fork`, { body: {} })
     expect(fork.status).toBe(201)
     expect(await seqs(fork.body.id)).toEqual(everything)
   })
 
-  it('gives a branch no more room than it takes', async () => {
+  itInTurn('gives a branch no more room than it takes', async () => {
     const bytesOf = async (upTo?: string) => {
       const copy = (await objectOf(id).transfer.copy(ownerAuthority(), upTo)) as unknown as SessionCopy
       await cancelCopy(copy)

@@ -95,7 +95,7 @@ describe('a background process', () => {
     expect(scripted.requests).toHaveLength(3)
   })
 
-  it('that prints a watched pattern opens a turn, and continues', async () => {
+  itInTurn('that prints a watched pattern opens a turn, and continues', async () => {
     const { id } = await session(
       calls(background(`echo starting; echo server ready; ${untilFile('never')}`, { watch_patterns: ['ready'] })),
       says('Started.'),
@@ -145,7 +145,7 @@ describe('a background process', () => {
     expect(scripted.requests).toHaveLength(4)
   })
 
-  it('and another that end together are one turn', async () => {
+  itInTurn('and another that end together are one turn', async () => {
     const { id, scripted } = await session(
       calls(
         background(`${untilFile('go')}; echo one`, { notify_on_complete: true }),

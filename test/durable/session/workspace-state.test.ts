@@ -1,6 +1,7 @@
 /** Tests what the model is told about the workspace when a turn starts. */
 
 import { beforeAll, describe, expect, it } from 'vitest'
+import { itInTurn } from '#test/support/long.ts'
 import { marksOfMessage } from '#agent/untrusted/result-marks.ts'
 import { calls, listTexts, model, type Reply, says } from '#test/support/scripted-model.ts'
 import { applyMigrations, call, newKey, newSession, newTenant, request } from '#test/worker/client.ts'
@@ -44,7 +45,7 @@ describe('a turn in a repository', () => {
     expect(readLast()).toContain('Changes that are not committed: 1\n?? ')
   })
 
-  it('stays within its budget', async () => {
+  itInTurn('stays within its budget', async () => {
     const { ask, put, readLast } = await setUp([
       repository,
       says('1'),

@@ -1,6 +1,7 @@
 /** Tests that requests extend the previous one byte for byte and carry cache marks, so that provider caches work. */
 
 import { beforeAll, describe, expect, it } from 'vitest'
+import { itInTurn } from '#test/support/long.ts'
 import { calls, model, says } from '../../support/scripted-model.ts'
 import { applyMigrations, newSession } from '../../worker/client.ts'
 import { send } from '../../worker/listen.ts'
@@ -39,7 +40,7 @@ describe('requests of a session', () => {
     expect(scripted.requestTexts.some((body) => marksIn(body) > 0)).toBe(false)
   })
 
-  it('to a model with cache marks have at most four, and differ in nothing else', async () => {
+  itInTurn('to a model with cache marks have at most four, and differ in nothing else', async () => {
     const name = 'anthropic/claude-cache-1'
     const scripted = model(script(), name)
     const runs = await talk(`openrouter/${name}`)
@@ -61,7 +62,7 @@ describe('requests of a session', () => {
     expect(runs[0]?.usage).toMatchObject({ input: 120, cached_read: 80 })
   })
 
-  it('follow the cache time of the settings, or have no marks', async () => {
+  itInTurn('follow the cache time of the settings, or have no marks', async () => {
     const name = 'anthropic/claude-cache-2'
     const scripted = model([], name)
     const long = await newSession({ model: `openrouter/${name}`, settings: { prompt_caching: { ttl: '1h' } } })

@@ -101,7 +101,7 @@ describe('facets of a session', () => {
     expect(await facetsOf(id)).toMatchObject({ message_count: 10, tags: ['kept'] })
   })
 
-  it('of an older session are counted with its next turn', async () => {
+  itInTurn('of an older session are counted with its next turn', async () => {
     const { id } = await newSession({ model: worker().id })
     await chat(id, 'first')
     await facetsOf(id)
@@ -176,7 +176,7 @@ describe('tags', () => {
     expect((await call('POST', '/api/sessions/import', { body: imported })).status).toBe(400)
   })
 
-  it('take twenty of fifty characters', async () => {
+  itInTurn('take twenty of fifty characters', async () => {
     const tags = Array.from({ length: 20 }, (_, i) => String(i).padStart(50, 'é'))
     const { id } = await newSession({ tags })
     expect((await call<Facets>('GET', `/api/sessions/${id}`)).body.tags).toEqual(tags)
