@@ -29,7 +29,7 @@ function countReads(sql: SqlStorage) {
       const cursor = sql.exec(query, ...bindings)
       const rows = cursor.toArray()
       count.read += cursor.rowsRead
-      return { toArray: () => rows, rowsWritten: cursor.rowsWritten }
+      return { toArray: () => rows, one: () => rows[0], rowsWritten: cursor.rowsWritten }
     },
   } as unknown as SqlStorage
   return { count, sql: counted }
@@ -67,7 +67,7 @@ it(`reads a few rows for a call among ${serverCount} servers with ${serverCount 
       tool: { state: 'active' },
       isAdmitted: true,
     })
-    servers.report(authority, 's7', 'it does not answer')
+    servers.report(authority, 's7', { reason: 'it does not answer', tookMs: 1, isRefused: false })
     expect(count.read).toBeLessThan(10)
   })
 })
