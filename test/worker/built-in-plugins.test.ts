@@ -160,10 +160,10 @@ it('a call of another Talaria finds its task after it was killed between the mes
   const [own, peer] = [await newTenant(), await newTenant()]
   const peerModel = model([says('Hello from the peer.')])
   await call('PATCH', '/api/settings', { key: peer.key, body: { model: { default: peerModel.id } } })
-  const { promise: isSent, resolve } = Promise.withResolvers<void>()
-  const asked = servePeer(() => {
-    resolve()
-    return new Promise(() => undefined)
+  let isSent = false
+  const asked = servePeer(async () => {
+    isSent = true
+    await scheduler.wait(20_000)
   })
   await addPeer(own.key, peer.key)
   const requests: ModelRequest[] = []
@@ -173,7 +173,7 @@ it('a call of another Talaria finds its task after it was killed between the mes
   )
   const { id } = await newSession({ model: scripted.id }, own.key)
   await call('POST', '/v1/runs', { key: own.key, body: { input: 'go', session_id: id } })
-  await isSent
+  await until(() => isSent)
   const object = objectOf(id, own.id)
   await runInDurableObject(object, (_, state) => state.abort('killed by a test')).catch(() => undefined)
   await until(async () => {
