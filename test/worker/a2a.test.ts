@@ -192,7 +192,8 @@ describe('the history of a task', () => {
   it('is in lists where they ask for it, and by HTTP with JSON and in version 0.3', async () => {
     const { key } = await open([says('One.'), says('Two.')])
     const [one, two] = [says1('First.'), says1('Second.')]
-    const { id, contextId } = (await ask(key, 'SendMessage', one)).result?.task as Task
+    const begun = (await ask(key, 'SendMessage', one)).result?.task as Task
+    const { id, contextId } = begun
     await ask(key, 'SendMessage', { message: { ...two.message, contextId } })
     const list = async (params: object) => {
       const { result } = await ask(key, 'ListTasks', { contextId, ...params })
@@ -225,7 +226,8 @@ describe('the history of a task', () => {
     const { key } = await open([hangs(gate), says('Later.')])
     const begun = says1('Work.')
     const configuration = { returnImmediately: true }
-    const { id, contextId } = (await ask(key, 'SendMessage', { ...begun, configuration })).result?.task as Task
+    const task = (await ask(key, 'SendMessage', { ...begun, configuration })).result?.task as Task
+    const { id, contextId } = task
     await gate.waitUntilReached()
     const more = says1('Only the first part.', { taskId: id, contextId })
     for (const params of [more, more])

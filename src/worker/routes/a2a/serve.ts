@@ -280,7 +280,7 @@ async function goOn(server: Server, message: A2aMessage, taskId: string): Promis
   // An agent that works through this key could allow its own calls.
   if (pending?.type === 'approval.request') throw errors.unsupported('A person has to answer this approval.')
   const { messageId } = message
-  if (pending) await answer(server, run, { messageId, text, question: pending.id })
+  if (pending) await answerQuestion(server, run, { messageId, text, question: pending.id })
   else await steer(server, run, { messageId, text })
   return run
 }
@@ -298,7 +298,7 @@ async function steer({ call }: Server, { run_id: id }: TaskRun, { messageId, tex
 }
 
 /** A message that is sent again answers no later question. */
-async function answer(
+async function answerQuestion(
   { call, ids }: Server,
   run: TaskRun,
   { messageId, text, question }: Addition & { readonly question: string },
