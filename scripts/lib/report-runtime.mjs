@@ -17,8 +17,9 @@ process.nextTick(() => {
 })
 
 // A runtime that crashes while wrangler restarts it is not started again. The log alone tells.
-const write = process.stderr.write.bind(process.stderr)
-process.stderr.write = (text, ...rest) => {
-  if (String(text).includes('failed to restart after an unexpected crash')) process.send?.({ event: 'RUNTIME_LOST' })
-  return write(text, ...rest)
+const { log } = console
+console.log = (...values) => {
+  log(...values)
+  if (String(values[0]).includes('failed to restart after an unexpected crash'))
+    process.send?.({ event: 'RUNTIME_LOST' })
 }
