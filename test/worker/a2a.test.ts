@@ -165,7 +165,7 @@ const textsOf = (found: unknown) => historyOf(found)?.map(({ role, parts }) => [
 
 describe('the history of a task', () => {
   it('has the messages of its sender by their ids, those of the agent, its questions and their answers', async () => {
-    const { key } = await open([clarify, says('Blue it is.'), says('Next.')])
+    const { key, id: tenant } = await open([clarify, says('Blue it is.'), says('Next.')])
     const first = says1('Paint it.')
     const asked = (await ask(key, 'SendMessage', first)).result?.task as Task
     const reply = says1('blue', { taskId: asked.id, contextId: asked.contextId })
@@ -185,6 +185,10 @@ describe('the history of a task', () => {
     expect(historyOf(await get({ historyLength: 1 }))).toEqual(historyOf(task)?.slice(-1))
     expect(await get({ historyLength: 0 })).not.toHaveProperty('history')
     expect(historyOf(await get({ historyLength: 1_000 }))).toHaveLength(4)
+    // The ids are those of the key that has sent the messages.
+    const others = historyOf((await ask(await newKey(tenant, ['read']), 'GetTask', { id: task.id })).result)
+    expect(others?.map(({ parts }) => parts)).toEqual(historyOf(task)?.map(({ parts }) => parts))
+    expect(JSON.stringify(others)).not.toContain(first.message.messageId)
     const sent = await ask(key, 'SendMessage', { ...says1('Third.'), configuration: { historyLength: 0 } })
     expect(sent.result?.task).not.toHaveProperty('history')
   })
