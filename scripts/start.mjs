@@ -39,7 +39,9 @@ async function start(options) {
   await Promise.all([migrateLocally(persistTo), build(options)])
   const server = wranglerDev(argumentsFor(options, persistTo, settings), settings)
   endTogether(server)
-  await startFront(options, watchTarget(server, options.rest), { onLost: () => endLost(server) })
+  await startFront(options, watchTarget(server, options.rest), {
+    onLost: () => endLost(server, 'The runtime has not answered for two minutes'),
+  })
   await ready(server, options)
   await announce(address(options.host, options.port), { ...options, key: settings.ADMIN_KEY, model })
 }
@@ -65,13 +67,14 @@ function watchTarget(server, rest) {
   server.on('message', (message) => {
     const { event, host, ip = host, port } = typeof message === 'string' ? JSON.parse(message) : message
     if (event === wanted) target = { host: ip, port }
+    if (event === 'RUNTIME_LOST') endLost(server, 'The runtime has crashed and could not be restarted')
   })
   return () => target
 }
 
 /** wrangler goes on without a runtime that it could not restart. */
-function endLost(server) {
-  console.error('\nThe runtime has not answered for two minutes, so the server ends. Start it again: nothing is lost.')
+function endLost(server, reason) {
+  console.error(`\n${reason}, so the server ends. Start it again: nothing is lost.`)
   server.kill('SIGKILL')
 }
 

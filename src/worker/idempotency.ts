@@ -7,7 +7,7 @@ import { newRunId, newSessionId } from '#durable/platform/ids.ts'
 import { noteLogIds } from '#durable/platform/log-context.ts'
 import { tenantStub } from '#durable/platform/addresses.ts'
 import { AppError, invalid } from './errors.ts'
-import { identityOf } from '#agent/core/permission/authority.ts'
+import { identityOf, type Principal } from '#agent/core/permission/authority.ts'
 import type { RouteCall } from './route.ts'
 import { sha256Base64 } from '#durable/platform/hash.ts'
 
@@ -23,6 +23,12 @@ export type RequestIds = {
 
 export type KeyedCall = Pick<RouteCall<unknown, unknown>, 'web' | 'env' | 'authority' | 'tenant' | 'bodyText'>
 
+/** Another principal neither gets the stored answer nor blocks the key. */
+export const claimName = (
+  principal: Principal,
+  { method, path, key }: { readonly method: string; readonly path: string; readonly key: string },
+): string => `${JSON.stringify(identityOf(principal))} ${method} ${path} ${key}`
+
 /** Returns the ids for a request. Without `sessionId` the session is a new one. */
 export async function claimIds(call: KeyedCall, sessionId?: string): Promise<RequestIds> {
   const session = sessionId ?? newSessionId()
@@ -32,9 +38,8 @@ export async function claimIds(call: KeyedCall, sessionId?: string): Promise<Req
   if (!key.trim() || key.length > 255)
     throw invalid('Idempotency-Key must have 1 to 255 characters.', 'Idempotency-Key')
   const tenant = tenantStub(call.env, call.tenant.id)
-  // Another principal neither gets the stored answer nor blocks the key.
-  const holder = JSON.stringify(identityOf(call.authority.principal))
-  const name = `${holder} ${call.web.req.method} ${call.web.req.path} ${key}`
+  const { method, path } = call.web.req
+  const name = claimName(call.authority.principal, { method, path, key })
   const claim = await tenant.claims.claim(call.authority, name, await sha256Base64(call.bodyText), newIds)
   if (claim.kind === 'conflict')
     throw new AppError(409, 'idempotency_key_conflict', 'This Idempotency-Key was already used with another body.', {

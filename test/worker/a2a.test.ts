@@ -159,6 +159,126 @@ describe('a task of another agent', () => {
   })
 })
 
+type Said = { readonly messageId: string; readonly role: string; readonly parts: readonly { readonly text: string }[] }
+const historyOf = (found: unknown) => (found as { history?: readonly Said[] } | undefined)?.history
+const textsOf = (found: unknown) => historyOf(found)?.map(({ role, parts }) => [role, parts[0]?.text])
+
+describe('the history of a task', () => {
+  it('has the messages of its sender by their ids, those of the agent, its questions and their answers', async () => {
+    const { key, id: tenant } = await open([clarify, says('Blue it is.'), says('Next.')])
+    const first = says1('Paint it.')
+    const asked = (await ask(key, 'SendMessage', first)).result?.task as Task
+    const reply = says1('blue', { taskId: asked.id, contextId: asked.contextId })
+    const task = (await ask(key, 'SendMessage', reply)).result?.task as Task
+    expect(textsOf(task)).toEqual([
+      ['ROLE_USER', 'Paint it.'],
+      ['ROLE_AGENT', 'Which colour?'],
+      ['ROLE_USER', 'blue'],
+      ['ROLE_AGENT', 'Blue it is.'],
+    ])
+    const [one, , two] = historyOf(task) ?? []
+    expect([one?.messageId, two?.messageId]).toEqual([first.message.messageId, reply.message.messageId])
+    expect(one).toMatchObject({ taskId: task.id, contextId: task.contextId })
+    await send(key, 'Another task.', { contextId: task.contextId })
+    const get = async (params: object) => (await ask(key, 'GetTask', { id: task.id, ...params })).result
+    expect(historyOf(await get({}))).toEqual(historyOf(task))
+    expect(historyOf(await get({ historyLength: 1 }))).toEqual(historyOf(task)?.slice(-1))
+    expect(await get({ historyLength: 0 })).not.toHaveProperty('history')
+    expect(historyOf(await get({ historyLength: 1_000 }))).toHaveLength(4)
+    // The ids are those of the key that has sent the messages.
+    const others = historyOf((await ask(await newKey(tenant, ['read']), 'GetTask', { id: task.id })).result)
+    expect(others?.map(({ parts }) => parts)).toEqual(historyOf(task)?.map(({ parts }) => parts))
+    expect(JSON.stringify(others)).not.toContain(first.message.messageId)
+    const sent = await ask(key, 'SendMessage', { ...says1('Third.'), configuration: { historyLength: 0 } })
+    expect(sent.result?.task).not.toHaveProperty('history')
+  })
+
+  it('is in lists where they ask for it, and by HTTP with JSON and in version 0.3', async () => {
+    const { key } = await open([says('One.'), says('Two.')])
+    const [one, two] = [says1('First.'), says1('Second.')]
+    const begun = (await ask(key, 'SendMessage', one)).result?.task as Task
+    const { id, contextId } = begun
+    await ask(key, 'SendMessage', { message: { ...two.message, contextId } })
+    const list = async (params: object) => {
+      const { result } = await ask(key, 'ListTasks', { contextId, ...params })
+      return (result as unknown as { tasks: unknown[] }).tasks.map(textsOf)
+    }
+    expect(await list({})).toEqual([undefined, undefined])
+    expect(await list({ historyLength: 2 })).toEqual([
+      [
+        ['ROLE_USER', 'Second.'],
+        ['ROLE_AGENT', 'Two.'],
+      ],
+      [
+        ['ROLE_USER', 'First.'],
+        ['ROLE_AGENT', 'One.'],
+      ],
+    ])
+    const rest = await request('GET', `/a2a/v1/tasks/${id}?historyLength=1`, { key, headers: { 'a2a-version': '1.0' } })
+    expect(textsOf(await rest.json())).toEqual([['ROLE_AGENT', 'One.']])
+    const { result } = await ask(key, 'tasks/get', { id, historyLength: 2 }, '0.3')
+    expect(historyOf(result)?.[0]).toMatchObject({
+      kind: 'message',
+      role: 'user',
+      messageId: one.message.messageId,
+      parts: [{ kind: 'text', text: 'First.' }],
+    })
+  })
+
+  it('has a message that a working run has not read yet, and takes it once', async () => {
+    const gate = new Gate()
+    const { key } = await open([hangs(gate), says('Later.')])
+    const begun = says1('Work.')
+    const configuration = { returnImmediately: true }
+    const task = (await ask(key, 'SendMessage', { ...begun, configuration })).result?.task as Task
+    const { id, contextId } = task
+    await gate.waitUntilReached()
+    const more = says1('Only the first part.', { taskId: id, contextId })
+    for (const params of [more, more])
+      expect(await ask(key, 'SendMessage', { ...params, configuration })).toHaveProperty('result')
+    const ids = (historyOf((await ask(key, 'GetTask', { id })).result) ?? []).map(({ messageId }) => messageId)
+    expect(ids.filter((one) => one === more.message.messageId)).toHaveLength(1)
+    expect(ids[0]).toBe(begun.message.messageId)
+    gate.open()
+    await until(
+      async () => (await ask(key, 'GetTask', { id })).result?.status.state === 'TASK_STATE_COMPLETED' || undefined,
+    )
+    const said = textsOf((await ask(key, 'GetTask', { id })).result) ?? []
+    expect(said.filter(([, text]) => text === 'Only the first part.')).toHaveLength(1)
+  })
+
+  it('an answer that is sent again answers no later question', async () => {
+    const next = calls({ id: 'c2', name: 'clarify', input: { question: 'Which size?' } })
+    const { key } = await open([clarify, next, says('Done.')])
+    const asked = await send(key, 'Paint it.')
+    const reply = says1('blue', { taskId: asked.id, contextId: asked.contextId })
+    for (const _ of [1, 2]) {
+      const task = (await ask(key, 'SendMessage', { ...reply, configuration: { returnImmediately: true } })).result
+        ?.task
+      expect(task?.id).toBe(asked.id)
+      await until(
+        async () =>
+          textsOf((await ask(key, 'GetTask', { id: asked.id })).result)?.at(-1)?.[1] === 'Which size?' || undefined,
+      )
+    }
+    const answers = (textsOf((await ask(key, 'GetTask', { id: asked.id })).result) ?? []).filter(
+      ([, text]) => text === 'blue',
+    )
+    expect(answers).toHaveLength(1)
+  })
+
+  it.each([-1, 1.5, 'many'])('of the length %j is refused', async (historyLength) => {
+    const { key } = await open([says('Hello.')])
+    const { id } = await send(key, 'hi')
+    for (const [method, params] of [
+      ['GetTask', { id, historyLength }],
+      ['ListTasks', { historyLength }],
+      ['SendMessage', { ...says1('x'), configuration: { historyLength } }],
+    ] as const)
+      expect((await ask(key, method, params)).error?.code).toBe(-32_602)
+  })
+})
+
 describe('a request of another agent', () => {
   it('finds a card that needs no key', async () => {
     const response = await request('GET', '/.well-known/agent-card.json', { key: null })

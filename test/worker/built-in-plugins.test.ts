@@ -110,28 +110,40 @@ describe('hooks of a built-in plugin', () => {
   })
 })
 
+/** Other tenants are an agent at peer.example.com. `onSent`: an agent has got a message, and its answer is not there yet. */
+function servePeer(onSent?: () => Promise<void>) {
+  const asked: string[] = []
+  const goOn = fetch
+  vi.spyOn(globalThis, 'fetch').mockImplementation(async (input, init) => {
+    const sent = new Request(input as RequestInfo, init as RequestInit)
+    const { host, pathname } = new URL(sent.url)
+    if (host !== 'peer.example.com') return goOn(input as RequestInfo, init as RequestInit)
+    const json = sent.method === 'POST' ? await sent.json<{ method: string }>() : undefined
+    if (json) asked.push(json.method)
+    const headers = { 'a2a-version': sent.headers.get('a2a-version') ?? '' }
+    const bearer = sent.headers.get('authorization')?.replace('Bearer ', '') ?? null
+    const answer = await request(sent.method as 'GET', pathname, { key: bearer, headers, ...(json && { body: json }) })
+    if (json?.method === 'SendMessage') await onSent?.()
+    if (pathname !== '/.well-known/agent-card.json') return answer
+    // The card names the host that was asked.
+    return new Response((await answer.text()).replaceAll(/https?:\/\/[^/"]+\/a2a/g, 'https://peer.example.com/a2a'))
+  })
+  return asked
+}
+
+async function addPeer(key: string, value: string) {
+  await call('POST', '/api/secrets', { key, body: { name: 'PEER_KEY', value } })
+  const agents = [{ name: 'peer', url: 'https://peer.example.com', secret: 'PEER_KEY' }]
+  await enable(key, ['a2a'], { plugins: { enabled: ['a2a'], a2a_agents: agents } })
+}
+
 describe('a2a', () => {
   it('calls the agent of another tenant by its card, with a secret that the model does not see', async () => {
     const [own, peer] = [await newTenant(), await newTenant()]
     const peerModel = model([says('Hello from the peer.')])
     await call('PATCH', '/api/settings', { key: peer.key, body: { model: { default: peerModel.id } } })
-    const goOn = fetch
-    vi.spyOn(globalThis, 'fetch').mockImplementation(async (input, init) => {
-      const sent = new Request(input as RequestInfo, init as RequestInit)
-      const { host, pathname } = new URL(sent.url)
-      if (host !== 'peer.example.com') return goOn(input as RequestInfo, init as RequestInit)
-      const text = sent.method === 'POST' ? await sent.text() : undefined
-      const headers = { 'a2a-version': sent.headers.get('a2a-version') ?? '' }
-      const bearer = sent.headers.get('authorization')?.replace('Bearer ', '') ?? null
-      const body = text === undefined ? {} : { body: JSON.parse(text) as object }
-      const answer = await request(sent.method as 'GET', pathname, { key: bearer, headers, ...body })
-      if (pathname !== '/.well-known/agent-card.json') return answer
-      // The card names the host that was asked.
-      return new Response((await answer.text()).replaceAll(/https?:\/\/[^/"]+\/a2a/g, 'https://peer.example.com/a2a'))
-    })
-    await call('POST', '/api/secrets', { key: own.key, body: { name: 'PEER_KEY', value: peer.key } })
-    const agents = [{ name: 'peer', url: 'https://peer.example.com', secret: 'PEER_KEY' }]
-    await enable(own.key, ['a2a'], { plugins: { enabled: ['a2a'], a2a_agents: agents } })
+    servePeer()
+    await addPeer(own.key, peer.key)
     const called = await run(own.key, 'a2a_call', { agent: 'peer', message: 'Say hello.' })
     expect(called.text).toContain('Hello from the peer.')
     expect(called.text).toContain('"state":"completed"')
@@ -142,6 +154,38 @@ describe('a2a', () => {
     const weak = await newKey(own.id, ['chat', 'read', 'write'])
     expect((await enable(weak, ['a2a'], { plugins: { enabled: ['a2a'], a2a_agents: [] } })).status).toBe(403)
   })
+})
+
+it('a call of another Talaria finds its task after it was killed between the message and its answer', async () => {
+  const [own, peer] = [await newTenant(), await newTenant()]
+  const peerModel = model([says('Hello from the peer.')])
+  await call('PATCH', '/api/settings', { key: peer.key, body: { model: { default: peerModel.id } } })
+  let isSent = false
+  const asked = servePeer(async () => {
+    isSent = true
+    await scheduler.wait(20_000)
+  })
+  await addPeer(own.key, peer.key)
+  const requests: ModelRequest[] = []
+  const input = { agent: 'peer', message: 'Say hello.' }
+  const scripted = model(
+    (one, nth) => (requests.push(one), nth === 0 ? calls({ name: 'a2a_call', input }) : says('done')),
+  )
+  const { id } = await newSession({ model: scripted.id }, own.key)
+  await call('POST', '/v1/runs', { key: own.key, body: { input: 'go', session_id: id } })
+  await until(() => isSent)
+  const object = objectOf(id, own.id)
+  await runInDurableObject(object, (_, state) => state.abort('killed by a test')).catch(() => undefined)
+  await until(async () => {
+    await runDurableObjectAlarm(objectOf(id, own.id))
+    return (await call('GET', `/api/sessions/${id}`, { key: own.key })).body['status'] === 'idle'
+  })
+  expect(requests.slice(1).flatMap(listTexts).join('\n')).toContain('"reply":"Hello from the peer."')
+  expect(asked.filter((method) => method === 'SendMessage')).toHaveLength(1)
+  expect(asked).toContain('ListTasks')
+  const { data } = (await call<{ data: object[] }>('GET', '/api/sessions', { key: peer.key })).body
+  expect(data).toHaveLength(1)
+  vi.restoreAllMocks()
 })
 
 /** A session that calls an agent whose task works until `finish`. */

@@ -131,7 +131,7 @@ describe('from a 401 to the call', () => {
 describe('tokens', () => {
   it('are renewed once when two sessions find them expired', async () => {
     const { oauth, key } = await open()
-    oauth.lifetime = 20 // Within the leeway: expired at once.
+    oauth.lifetime = 0.001
     await signIn(key, oauth)
     oauth.lifetime = 3_600
     // Both sessions ask before it answers.
@@ -142,6 +142,17 @@ describe('tokens', () => {
     const renewals = oauth.tokenRequests.slice(before)
     expect(renewals.map(({ parameters }) => parameters.get('grant_type'))).toEqual(['refresh_token'])
     expect(renewals[0]?.parameters.get('resource')).toBe(mcpUrl)
+  })
+
+  it('of a short life are used while they live, also without a refresh token', async () => {
+    const { oauth, key } = await open()
+    oauth.tokenAnswer = () => {
+      oauth.valid.set('short-token', 'read')
+      return Response.json({ access_token: 'short-token', token_type: 'Bearer', expires_in: 28 })
+    }
+    await signIn(key, oauth)
+    expect(await runTool(key)).toContain('echo got')
+    expect(oauth.tokenRequests).toHaveLength(1)
   })
 
   it('are renewed when the server refuses one before its time, and the call goes on', async () => {
@@ -159,6 +170,10 @@ describe('tokens', () => {
     const read = await runTool(key)
     expect(read).toMatch(/invalid_grant.*Sign in/s)
     expect(read).not.toContain('leak')
+    // The place is named once, also when it is known before the call.
+    const again = await runTool(key)
+    expect(again).toContain('needs credentials')
+    expect([read, again].map((text) => text.match(/Sign in/g)?.length)).toEqual([1, 1])
     expect((await call<Row>('GET', `${path}/wiki`, { key })).body['status']).toBe('needs_auth')
   })
 

@@ -496,6 +496,42 @@ console.log(seen.join('+'))`
   })
 })
 
+describe('a server without tools', () => {
+  const refused = (id: unknown) => Response.json({ jsonrpc: '2.0', id, error: { code: -32_601, message: 'no' } })
+  const handshakes: Readonly<Record<string, object>> = {
+    'server/discover': { resultType: 'complete', supportedVersions: ['2026-07-28'] },
+    initialize: { protocolVersion: '2025-11-25', serverInfo: { name: 's', version: '1' } },
+  }
+  /** Knows no `tools/list`. */
+  const without = (era: 'modern' | 'legacy', capabilities: object): Partial<McpServer> => ({
+    era,
+    handle: ({ id, method }) => {
+      if (method === 'tools/list' || (era === 'legacy' && method === 'server/discover')) return refused(id)
+      const found = handshakes[method] && { ...handshakes[method], capabilities }
+      if (method !== 'initialize') return found
+      const headers = { 'mcp-session-id': `session-${forgetSessions()}` }
+      return Response.json({ jsonrpc: '2.0', id, result: found }, { headers })
+    },
+  })
+
+  it.each(['modern', 'legacy'] as const)('is ready, and its resources are read (%s)', async (era) => {
+    const { key } = await start(without(era, { resources: {} }))
+    expect((await add(key)).body).toMatchObject({ status: 'ready', tool_count: 0, reason: null })
+    const { offered, read } = await runTurn(key, 'mcp__wiki__list_resources')
+    expect(offered.filter((name) => name.startsWith('mcp__'))).toEqual([
+      'mcp__wiki__list_resources',
+      'mcp__wiki__read_resource',
+    ])
+    expect(read).toContain('note://1')
+    expect((await refresh(key)).body).toMatchObject({ status: 'ready' })
+  })
+
+  it('is unavailable when it has promised them', async () => {
+    const { key } = await start(without('modern', { tools: {}, resources: {} }))
+    expect((await add(key)).body).toMatchObject({ status: 'unavailable', reason: 'no' })
+  })
+})
+
 describe('trust', () => {
   it('withholds a tool that has changed until a person approves the new one', async () => {
     const { key, server } = await start()

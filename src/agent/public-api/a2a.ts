@@ -47,9 +47,15 @@ const renderText = (version: A2aVersion, text: string): JsonObject => ({
   text,
 })
 
-const renderMessage = (version: A2aVersion, { taskId, contextId }: TaskIds, text: string): JsonObject => ({
-  ...(version === '0.3' ? { kind: 'message', role: 'agent' } : { role: 'ROLE_AGENT' }),
-  messageId: `${taskId}-status`,
+export type TaskMessage = { readonly by: 'user' | 'agent'; readonly messageId: string; readonly text: string }
+
+export const renderMessage = (
+  version: A2aVersion,
+  { taskId, contextId }: TaskIds,
+  { by, messageId, text }: TaskMessage,
+): JsonObject => ({
+  ...(version === '0.3' ? { kind: 'message', role: by } : { role: `ROLE_${by.toUpperCase()}` }),
+  messageId,
   taskId,
   contextId,
   parts: [renderText(version, text)],
@@ -69,7 +75,9 @@ type Status = {
 
 const renderStatus = (version: A2aVersion, ids: TaskIds, { state, said, at }: Status): JsonObject => ({
   state: renderState(version, state),
-  ...(said && { message: renderMessage(version, ids, said) }),
+  ...(said && {
+    message: renderMessage(version, ids, { by: 'agent', messageId: `${ids.taskId}-status`, text: said }),
+  }),
   ...(at && { timestamp: at }),
 })
 
@@ -78,8 +86,13 @@ export const idsOf = ({ run_id: taskId, session_id: contextId }: Pick<TaskRun, '
   contextId,
 })
 
-/** `asked`: the question that the run waits with. */
-export function renderTask(version: A2aVersion, run: TaskRun, asked?: string): JsonObject {
+type TaskDetails = {
+  /** The question that the run waits with. */
+  readonly asked?: string | undefined
+  readonly history?: readonly JsonObject[]
+}
+
+export function renderTask(version: A2aVersion, run: TaskRun, { asked, history = [] }: TaskDetails = {}): JsonObject {
   const { output, error, status, ended_at: ended, started_at: started } = run
   const state = stateOf(status)
   const ids = idsOf(run)
@@ -93,6 +106,7 @@ export function renderTask(version: A2aVersion, run: TaskRun, asked?: string): J
       at: ended ?? started,
     }),
     ...(output && { artifacts: [renderArtifact(version, output)] }),
+    ...(history.length && { history }),
   }
 }
 

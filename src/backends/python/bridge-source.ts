@@ -37,6 +37,14 @@ def _call(name, values):
     values.update(values.pop('_more'))
     return call(name, {key: value for key, value in values.items() if value is not None})
 
+def _hint(name):
+    return 'no function is written for ' + name + '; tools.call("' + name + '", {...}) calls a tool by its name'
+
+def __getattr__(name):
+    if name.startswith('_'):
+        raise AttributeError(name)
+    raise AttributeError(_hint(name))
+
 def _bridge():
     import shutil, socket, subprocess, tempfile, threading, time
     # The path of a socket may have 107 bytes.
@@ -112,6 +120,9 @@ def _run():
     except Exception as error:
         trace = error.__traceback__ and error.__traceback__.tb_next
         traceback.print_exception(type(error), error, trace)
+        missing = getattr(error, 'name', None) if isinstance(error, NameError) else None
+        if missing and '__' in missing[1:]:
+            print(_hint(missing), file=sys.stderr)
         sys.exit(1)
 
 def _main():

@@ -44,6 +44,17 @@ export class TenantClaims extends TenantPart {
     return { kind: 'new', sessionId, runId }
   }
 
+  /** The rests of the names that begin so, oldest first. With a run only those that are bound to it. */
+  listNames(authority: Authority, prefix: string, run: string | null = null): readonly string[] {
+    this.requireOwn(authority)
+    const query = `SELECT name FROM claim WHERE name >= ?1 AND name < ?1 || char(1114111) AND (?2 IS NULL OR run = ?2)
+      ORDER BY at LIMIT 200`
+    return this.#sql
+      .exec<{ name: string }>(query, prefix, run)
+      .toArray()
+      .map(({ name }) => name.slice(prefix.length))
+  }
+
   /** Frees a key whose request was refused before any work began. */
   release(authority: Authority, name: string): void {
     this.requireOwn(authority)

@@ -146,9 +146,9 @@ type Wish = {
   readonly task_id?: string | undefined
 }
 
-/** The id is that of the call: an agent that gets it twice can tell. */
-function renderParams(version: Version, { message, context_id: contextId, task_id: id }: Wish, callId: string) {
-  const ids = { messageId: callId, ...(contextId && { contextId }), ...(id && { taskId: id }) }
+/** An agent that gets an id twice can tell that it has the message. Models number their calls anew: such an id is none. */
+function renderParams(version: Version, { message, context_id: contextId, task_id: id }: Wish, messageId: string) {
+  const ids = { messageId, ...(contextId && { contextId }), ...(id && { taskId: id }) }
   return version === '0.3'
     ? {
         message: { kind: 'message', role: 'user', ...ids, parts: [{ kind: 'text', text: message }] },
@@ -199,7 +199,7 @@ type Waiting = Pick<Endpoint, 'url' | 'version'> & {
 }
 
 /** A message that is about to be sent. It is stored with the call first, so that a restart knows of it. */
-type Sending = Pick<Waiting, 'url' | 'version' | 'until'> & { readonly at: 'sending' }
+type Sending = Pick<Waiting, 'url' | 'version' | 'until'> & { readonly at: 'sending'; readonly messageId: string }
 
 type Looking = {
   readonly host: PluginHost
@@ -270,15 +270,19 @@ async function goOn(host: PluginHost, input: CallInput, context: CallContext, st
     return isUnsent ? send(looking, input, stored) : findSent(looking, input, stored)
   }
   const gone = `The agent ${name} was removed or has moved.`
-  if ('at' in stored) return fail(`${gone} ${isUnsent ? 'Nothing was sent.' : describeLost(context)}`)
+  if ('at' in stored) return fail(`${gone} ${isUnsent ? 'Nothing was sent.' : describeLost(stored)}`)
   const { context_id, task_id } = stored.task
   return fail(`${gone} Its task ${task_id} goes on there.`, { context_id, task_id })
 }
 
-async function send(looking: Looking, wish: Wish, { url, version, until }: Omit<Sending, 'at'>): Promise<ToolAnswer> {
+async function send(
+  looking: Looking,
+  wish: Wish,
+  { url, version, until, messageId }: Omit<Sending, 'at'>,
+): Promise<ToolAnswer> {
   const { host, agent, context } = looking
   context.kept?.delete(keptName(context))
-  const params = renderParams(version, wish, context.callId)
+  const params = renderParams(version, wish, messageId)
   const sent = await call(host, { agent, url, version }, { method: 'SendMessage', params, signal: context.signal })
   if (isFailure(sent)) return fail(sent.error)
   const task = readTask(sent)
@@ -287,30 +291,30 @@ async function send(looking: Looking, wish: Wish, { url, version, until }: Omit<
 }
 
 const maxListed = 50
-const describeLost = ({ callId }: Pick<CallContext, 'callId'>): string =>
-  `The system restarted while the message was being sent. It is unknown whether it arrived (its messageId is ${callId}); check before you send it again.`
+const describeLost = ({ messageId }: Sending): string =>
+  `The system restarted while the message was being sent. It is unknown whether it arrived (its messageId is ${messageId}); check before you send it again.`
 
 /** An agent may take a message twice, so it is not sent again. The history of its task has it. Version 0.3 lists none. */
 async function findSent(looking: Looking, wish: Wish, sending: Sending): Promise<ToolAnswer> {
   const { host, agent, context } = looking
-  const { url, version, until } = sending
+  const { url, version, until, messageId } = sending
   const { context_id: contextId, task_id: id } = wish
-  const { signal, callId } = context
+  const { signal } = context
   const [method, params] = id
     ? (['GetTask', { id, historyLength: maxListed }] as const)
     : (['ListTasks', { ...(contextId && { contextId }), pageSize: maxListed, historyLength: maxListed }] as const)
   const found =
     version === '0.3' && !id ? undefined : await call(host, { agent, url, version }, { method, params, signal })
   const tasks = found && !isFailure(found) ? (id ? [found] : objectsIn(found['tasks'])) : []
-  const sent = tasks.find(({ history }) => objectsIn(history).some(({ messageId }) => messageId === callId))
+  const sent = tasks.find(({ history }) => objectsIn(history).some((one) => one['messageId'] === messageId))
   // Lists leave out what a task has made.
   if (sent) return lookAgain(looking, { task: readTask(sent), url, version, until, pollMs: firstPollMs, failures: 0 })
-  return fail(describeLost(context), { context_id: contextId, task_id: id })
+  return fail(describeLost(sending), { context_id: contextId, task_id: id })
 }
 
 async function lookAgain(looking: Looking, waiting: Waiting): Promise<ToolAnswer> {
   const { host, agent, context } = looking
-  const params = { id: waiting.task.task_id }
+  const params = { id: waiting.task.task_id, historyLength: 0 }
   const pollMs = Math.min(maxPollMs, waiting.pollMs * 1.5)
   const found = await call(host, { agent, ...waiting }, { method: 'GetTask', params, signal: context.signal })
   if (isFailure(found)) {
@@ -409,7 +413,8 @@ const createCallTool = (host: PluginHost) =>
       const endpoint = await openEndpoint(host, agent, context.signal)
       if (isFailure(endpoint)) return fail(endpoint.error)
       const { url, version } = endpoint
-      const sending = { at: 'sending', url, version, until: host.now() + wait * 1_000 } as const
+      const messageId = crypto.randomUUID()
+      const sending = { at: 'sending', url, version, messageId, until: host.now() + wait * 1_000 } as const
       return context.mayWaitFor === 'nothing'
         ? send({ host, agent: endpoint.agent, context }, wish, sending)
         : { later: renderSending(agent, sending, host.now(), context) }

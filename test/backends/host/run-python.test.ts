@@ -77,6 +77,18 @@ mcp__a-b__c
     ])
   })
 
+  it.each(['tools.mcp__big__c()', 'mcp__big__c()'])('is told how %s is called without a function', async (source) => {
+    // As many as a program can carry.
+    const long = Array.from({ length: 3 }, (_, n) => ({ ...tools[0]!, name: `t${n}`, description: 'x'.repeat(40_000) }))
+    const big = { name: 'mcp__big__c', description: '', parameters: [], inputSchema: { type: 'object' } }
+    const { end, asked } = await run(
+      `print(tools.call('mcp__big__c', {'a': 1})['input'])\nassert not hasattr(tools, '_x')\n${source}`,
+      { tools: [...long, big] },
+    )
+    expect([end.status, asked]).toEqual(['error', [['mcp__big__c', { a: 1 }]]])
+    expect(`${end.output}${end.error}`).toContain('tools.call("mcp__big__c", {...})')
+  })
+
   it('gets refusals as exceptions that name the tool, and shows its own lines in a traceback', async () => {
     const refuse = async () => ({ error: 'it is not allowed', result: { status: 'denied' } })
     const source = `

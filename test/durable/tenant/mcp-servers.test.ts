@@ -67,7 +67,7 @@ it(`reads a few rows for a call among ${serverCount} servers with ${serverCount 
       tool: { state: 'active' },
       isAdmitted: true,
     })
-    servers.report(authority, 's7', { reason: 'it does not answer', tookMs: 1 })
+    servers.report(authority, 's7', { reason: 'it does not answer', tookMs: 1, isRefused: false })
     expect(count.read).toBeLessThan(10)
   })
 })

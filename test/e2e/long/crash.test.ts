@@ -64,4 +64,15 @@ describe('killed again and again', () => {
     listener.close()
     expect(await written(client, session)).toMatch(onceOrUnknown)
   }, 150_000)
+
+  it('only the runtime, and again while wrangler restarts it: the server says so and ends', async () => {
+    const server = await start()
+    await server.killRuntimeTwice()
+    await server.printed('could not be restarted, so the server ends')
+    await eventually(
+      async () => server.exitCode(),
+      (code) => code !== null,
+    )
+    expect(server.exitCode()).toBe(1)
+  }, 150_000)
 })

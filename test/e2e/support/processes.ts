@@ -14,14 +14,19 @@ export function killGroup(group: number, signal: NodeJS.Signals | 0): boolean {
   }
 }
 
-/** Returns the runtime process that has the databases of the objects open. wrangler may run others. */
-export function runtimeOf(group: number, state: string): number {
+/** The runtimes of a process group. wrangler runs one of its own beside that of the worker. */
+export function runtimesOf(group: number): number[] {
   const processes = execFileSync('ps', ['-A', '-o', 'pid=,pgid=,args='], { encoding: 'utf8', maxBuffer: 64 << 20 })
-  const runtimes = processes
+  return processes
     .split('\n')
     .map((line) => /^\s*(\d+)\s+(\d+)\s+(.*)$/.exec(line))
     .filter((match) => Number(match?.[2]) === group && /workerd\S* serve/.test(match?.[3] ?? ''))
     .map((match) => Number(match?.[1]))
+}
+
+/** Returns the runtime process that has the databases of the objects open. */
+export function runtimeOf(group: number, state: string): number {
+  const runtimes = runtimesOf(group)
   const holder = runtimes.find((pid) => holds(pid, state)) ?? runtimes[0]
   if (holder === undefined) throw new Error('There is no workerd in this process group')
   return holder

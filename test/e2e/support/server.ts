@@ -12,7 +12,7 @@ import { dirname, join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { migrateLocally } from '../../../scripts/lib/migrations.mjs'
-import { killGroup, runtimeOf } from './processes.ts'
+import { killGroup, runtimeOf, runtimesOf } from './processes.ts'
 
 export const root = dirname(dirname(dirname(dirname(fileURLToPath(import.meta.url)))))
 /** Compiled programs, which the commands of all tests share: most of the start of wrangler is compiling it. */
@@ -35,6 +35,10 @@ export type Server = {
   readonly kill: () => Promise<void>
   /** Sends SIGKILL to the runtime process. wrangler starts another. */
   readonly killRuntime: () => void
+  /** Sends SIGKILL to the runtime, and to the one that wrangler starts in its place. */
+  readonly killRuntimeTwice: () => Promise<void>
+  /** Null: it runs. */
+  readonly exitCode: () => number | null
   /** Sends SIGTERM, and SIGKILL after this time. */
   readonly stop: (timeoutMs?: number) => Promise<void>
 }
@@ -173,6 +177,14 @@ export async function startServer({
     log: () => output.text,
     printed,
     kill,
+    killRuntimeTwice: async () => {
+      const before = runtimesOf(group)
+      process.kill(runtimeOf(group, state), 'SIGKILL')
+      let next: number | undefined
+      for (; next === undefined; await delay(5)) next = runtimesOf(group).find((pid) => !before.includes(pid))
+      process.kill(next, 'SIGKILL')
+    },
+    exitCode: () => child.exitCode,
     killRuntime: () => process.kill(runtimeOf(group, state), 'SIGKILL'),
     stop: async (timeoutMs = 8_000) => {
       killGroup(group, 'SIGTERM')

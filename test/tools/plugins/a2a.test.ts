@@ -46,7 +46,10 @@ function open(card: object, answer: (rpc: Rpc) => object = () => ({}), agent: ob
   const use = async (
     name: string,
     input: object,
-    { onSending = () => undefined, ...given }: Partial<CallContext> & { readonly onSending?: () => void } = {},
+    {
+      onSending = () => undefined,
+      ...given
+    }: Partial<CallContext> & { readonly onSending?: (later: TaskRequest) => void } = {},
     onWait: (later: TaskRequest) => void = () => undefined,
   ) => {
     const reportProgress = (text: string) => void progress.push(text)
@@ -57,7 +60,7 @@ function open(card: object, answer: (rpc: Rpc) => object = () => ({}), agent: ob
     // As the turn does: it stores the request, and goes on at its time.
     for (; result.later; result = await ask({ continues: { state: result.later.state } })) {
       now = Math.max(now, result.later.until)
-      if (result.later.state.includes('"at":"sending"')) onSending()
+      if (result.later.state.includes('"at":"sending"')) onSending(result.later)
       else onWait(result.later)
     }
     return { ...result } as Record<string, unknown>
@@ -167,7 +170,8 @@ describe('an agent of version 1.0', () => {
     expect(waits.map(({ state }) => state.length < 300)).toEqual([true, true, true])
   })
 
-  const history = [{ messageId: 'call-1' }]
+  const messageIdOf = ({ state }: TaskRequest) => (JSON.parse(state) as { readonly messageId: string }).messageId
+  const history: { messageId: string }[] = []
   it.each<[string, object, object, readonly string[]]>([
     [
       'lists it',
@@ -182,12 +186,12 @@ describe('an agent of version 1.0', () => {
       const opened = slow(found)
       const kept = new Map<string, unknown>()
       const forget = () => kept.clear()
-      const answer = await opened.use(
-        'a2a_call',
-        { agent: 'peer', message: 'x', ...input },
-        { kept, onSending: forget },
-        forget,
-      )
+      const onSending = (later: TaskRequest) => {
+        forget()
+        history.splice(0, 1, { messageId: messageIdOf(later) })
+      }
+      const wish = { agent: 'peer', message: 'x', ...input }
+      const answer = await opened.use('a2a_call', wish, { kept, onSending }, forget)
       expect(answer).toMatchObject({ reply: 'whole', task_id: 't1', state: 'completed' })
       expect(methodsOf(opened).slice(0, methods.length)).toEqual(methods)
     },
@@ -198,14 +202,25 @@ describe('an agent of version 1.0', () => {
     async (version) => {
       const kept = new Map<string, unknown>()
       const opened = open(cardOf(version), () => ({ result: { tasks: [working().result] } }))
-      const onSending = () => kept.clear()
+      const seen: string[] = []
+      const onSending = (later: TaskRequest) => {
+        kept.clear()
+        seen.push(messageIdOf(later))
+      }
       const answer = await opened.use('a2a_call', { agent: 'peer', message: 'x' }, { kept, onSending })
-      expect(answer['error']).toMatch(
-        /restarted while the message was being sent.*messageId is call-1.*before you send/,
-      )
+      expect(answer['error']).toMatch(/restarted while the message was being sent.*before you send/)
+      expect(answer['error']).toContain(`messageId is ${seen[0]})`)
       expect(methodsOf(opened)).toEqual(version === '1.0' ? ['ListTasks'] : [])
     },
   )
+
+  it('gets another id with each message, because models number their calls anew', async () => {
+    const opened = open(cardOf('1.0'), () => working('whole', 'COMPLETED'))
+    for (const mayWaitFor of ['nothing', undefined] as const)
+      await opened.use('a2a_call', { agent: 'peer', message: 'x' }, mayWaitFor && { mayWaitFor })
+    const ids = opened.asked.flatMap(({ rpc }) => (rpc?.method === 'SendMessage' ? [rpc.params['message']] : []))
+    expect(new Set(ids.map((message) => (message as { messageId: string }).messageId)).size).toBe(2)
+  })
 
   it('is sent nothing when it was removed before', async () => {
     const opened = slow()

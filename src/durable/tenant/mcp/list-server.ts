@@ -12,7 +12,7 @@ import { rememberSecrets } from '#durable/platform/redaction.ts'
 import { type SecretOwner, unseal } from '#durable/platform/seal.ts'
 import { openSecrets, type SealedSecrets } from '#durable/platform/tenant-secrets.ts'
 import { createTenantFetch } from '../tenant-fetch.ts'
-import { type McpEndpoint, McpFailure, type McpPeer, openPeer, request } from './mcp-client.ts'
+import { type McpEndpoint, McpFailure, openPeer, request } from './mcp-client.ts'
 import { grantOwner } from './oauth/grant-rows.ts'
 import { type Listing, mcpOf, programUrl, type SealedHeader, type StoredServer } from './server-row.ts'
 
@@ -206,7 +206,7 @@ export async function listServer(server: StoredServer, access: ServerAccess, tim
     const control = () => ({ timeoutMs: Math.max(1, ends - clock.now()) })
     const { peer, capabilities, tools, ttlMs, note } = await withCredentials(server, access, async (endpoint) => {
       const opened = await openPeer(endpoint, control())
-      return { ...opened, ...(await listTools(endpoint, opened.peer, control)) }
+      return { ...opened, ...(await listTools(endpoint, opened, control)) }
     })
     const now = clock.now()
     const isSse = peer.era === 'sse'
@@ -220,6 +220,7 @@ export async function listServer(server: StoredServer, access: ServerAccess, tim
         version: peer.version,
         hasResources: !isSse && capabilities['resources'] !== undefined,
         hasPrompts: !isSse && capabilities['prompts'] !== undefined,
+        hasNoTools: tools.length === 0,
         fetchedAt: now,
         expiresAt: now + Math.min(maxTtlMs, Math.max(minTtlMs, ttlMs ?? defaultTtlMs)),
       },
@@ -233,15 +234,25 @@ export async function listServer(server: StoredServer, access: ServerAccess, tim
   }
 }
 
+const methodNotFound = -32_601
+type Opened = Awaited<ReturnType<typeof openPeer>>
 const cutNote = `Its list is longer than ${maxPages} pages or ${maxTools} tools. The rest is left out.`
 
-async function listTools(endpoint: McpEndpoint, peer: McpPeer, control: () => { readonly timeoutMs: number }) {
+/** Servers of resources or prompts alone need not know the method. One that promises tools has to list them. */
+const hasNoTools = ({ capabilities }: Opened, error: unknown): boolean =>
+  error instanceof McpFailure && error.code === methodNotFound && capabilities['tools'] === undefined
+
+async function listTools(endpoint: McpEndpoint, opened: Opened, control: () => { readonly timeoutMs: number }) {
   const tools = new Map<string, ListedTool>()
   const cursors = new Set<string>()
   let [cursor, ttlMs, isWhole]: [string | undefined, number | undefined, boolean] = [undefined, undefined, false]
   for (let page = 0; page < maxPages && tools.size < maxTools; page++) {
     const params: JsonObject = cursor === undefined ? {} : { cursor }
-    const result = await request(endpoint, peer, { method: 'tools/list', params }, control())
+    const asked = request(endpoint, opened.peer, { method: 'tools/list', params }, control())
+    const result = await asked.catch((error: unknown) => {
+      if (page > 0 || !hasNoTools(opened, error)) throw error
+      return { tools: [] } as JsonObject
+    })
     const raw = readPage(result)
     const room = maxTools - tools.size
     await addTools(tools, raw.slice(0, room))

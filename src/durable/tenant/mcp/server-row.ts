@@ -67,6 +67,8 @@ export type ServerState = {
   readonly version?: string | undefined
   readonly hasResources?: boolean | undefined
   readonly hasPrompts?: boolean | undefined
+  /** It lists none: its resources and prompts are not those of tools that are withheld or filtered. */
+  readonly hasNoTools?: boolean | undefined
   readonly fetchedAt?: number | undefined
   readonly expiresAt?: number | undefined
   /** The version of the tools on offer. Absent: they were not listed yet. */

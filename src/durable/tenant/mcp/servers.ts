@@ -345,8 +345,7 @@ export class McpServers extends TenantPart {
     if (!server || !grant) return { kind: 'refused', reason: 'Nobody has signed in yet.' }
     if (new URL(server.config.url).origin !== grant.origin)
       return { kind: 'refused', reason: 'The sign-in belongs to another address.' }
-    const isExpired = grant.expiresAt !== undefined && grant.expiresAt - expiryLeewayMs <= clock.now()
-    if (grant.access !== rejected && !isExpired) return tokenOf(grant)
+    if (grant.access !== rejected && !isExpired(grant)) return tokenOf(grant)
     const key = alias.toLowerCase()
     const running = this.#renewing.get(key)
     if (running) return running
@@ -492,8 +491,10 @@ export class McpServers extends TenantPart {
   }
 }
 
-/** A token is renewed so long before its end, because clocks differ. */
-const expiryLeewayMs = 30_000
+/** A token is renewed so long before its end, because clocks differ, and at most a tenth of its life. */
+const maxLeewayMs = 30_000
+const isExpired = ({ expiresAt = Infinity, lifetimeMs = Infinity }: Grant): boolean =>
+  expiresAt - Math.min(maxLeewayMs, lifetimeMs / 10) <= clock.now()
 
 const tokenOf = ({ access, issuer, origin }: Grant): AccessToken => ({ kind: 'token', sealed: access, issuer, origin })
 

@@ -177,7 +177,7 @@ function createTools(env: Env, tenantId: string, { servers }: Catalogue): readon
     const tools = server.offered.map((tool) =>
       createTool(link, { ...tool, name: nameOnce(tool.name, `${alias} ${tool.tool}`) }),
     )
-    return tools.length ? [...tools, ...createUtilities(link, nameOnce)] : []
+    return tools.length || server.state.hasNoTools ? [...tools, ...createUtilities(link, nameOnce)] : []
   })
 }
 
@@ -356,14 +356,20 @@ async function failCall(error: McpFailure, link: ServerLink, call: ServerCall): 
 /** Why a call may not leave now. */
 function refuse(env: Env, opened: OpenedServer | undefined, call: ServerCall): string | undefined {
   if (!opened) return 'The server was removed or switched off. Tell the user if it is needed.'
-  const { state, config } = opened.server
+  const { state } = opened.server
   if (call.tool !== undefined && opened.tool?.state !== 'active')
     return `The tool is withheld: ${opened.tool?.reason ?? 'the server does not have it any more.'} Tell the user; a person can approve it.`
-  if (state.status === 'needs_auth') {
-    const where = config.auth === 'oauth' ? ` ${explainSignIn(env, config.alias)}` : ''
-    return `The server ${config.alias} needs credentials: ${state.reason ?? ''} Tell the user.${where}`
-  }
+  if (state.status === 'needs_auth') return explainNeed(env, opened.server)
   return opened.isAdmitted ? undefined : explainRest(opened)
+}
+
+/** The reason may name the place already: it is then said once. */
+function explainNeed(env: Env, { config: { alias, auth }, state: { reason = '' } }: OpenedServer['server']): string {
+  const texts = [`The server ${alias} needs credentials: ${reason}`]
+  const where = explainSignIn(env, alias)
+  if (!reason.includes('Tell the user')) texts.push('Tell the user.')
+  if (auth === 'oauth' && !reason.includes(where)) texts.push(where)
+  return texts.join(' ')
 }
 
 function explainRest({ server: { state, config } }: OpenedServer): string {

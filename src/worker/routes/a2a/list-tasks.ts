@@ -2,16 +2,20 @@
 
 import { decodeBase64Url, encodeBase64Url } from '#agent/core/base64.ts'
 import { isJsonObject, type JsonObject, parseJson } from '#agent/core/parse-json.ts'
-import { type A2aVersion, renderTask, stateNames, type TaskRun } from '#agent/public-api/a2a.ts'
-
-/** Requests of the list to the API. A refusal is thrown, and undefined stands for 404. */
-export type ReadApi = (path: string) => Promise<JsonObject | undefined>
+import { renderTask, stateNames, type TaskRun } from '#agent/public-api/a2a.ts'
+import {
+  historyPreview,
+  type HistoryWish,
+  type MessageRows,
+  type ReadApi,
+  readHistory,
+  readMessages,
+} from './task-history.ts'
 
 const defaultPageSize = 50
 const maxPageSize = 100
 /** Each task is a request to its session, and each session one to the directory. */
 const maxRequests = 100
-const pageOfMessages = 200
 
 /** The position behind a task. `run` is the last one that was looked at, on the page of messages that `messages` names. */
 type Position = {
@@ -77,17 +81,26 @@ function decodeToken(token: string): Uint8Array {
 const writeToken = (position: Position): string => encodeBase64Url(new TextEncoder().encode(JSON.stringify(position)))
 
 /** `totalSize` counts the tasks up to this page: a count of all would read every session. */
-export async function listTasks(read: ReadApi, version: A2aVersion, params: JsonObject): Promise<JsonObject> {
+export async function listTasks(wish: HistoryWish, params: JsonObject): Promise<JsonObject> {
   const filter = readFilter(params)
-  const walk = new RunWalk(read, filter.context, readToken(params['pageToken']))
+  const walk = new RunWalk(wish.read, {
+    context: filter.context,
+    position: readToken(params['pageToken']),
+    preview: wish.length === 0 ? 1 : historyPreview,
+  })
   const tasks: JsonObject[] = []
   while (tasks.length < filter.size && walk.requests < maxRequests) {
     const run = await walk.next()
     if (!run) break
-    const task = renderTask(version, run)
+    const task = renderTask(wish.version, run)
     if (!isWanted(task, run, filter)) continue
     const { artifacts, ...bare } = task
-    tasks.push(filter.hasArtifacts && artifacts !== undefined ? { ...bare, artifacts } : bare)
+    const history = await readHistory({ ...wish, read: walk.ask }, run, walk.page)
+    tasks.push({
+      ...bare,
+      ...(filter.hasArtifacts && artifacts !== undefined && { artifacts }),
+      ...(history.length > 0 && { history }),
+    })
   }
   const { position, isOver } = walk
   const count = position.count + tasks.length
@@ -105,17 +118,22 @@ function isWanted({ status }: JsonObject, { ended_at: ended, started_at: started
 class RunWalk {
   readonly #read: ReadApi
   readonly #context: string | undefined
+  readonly #preview: number
   position: Position
   /** Runs of the current page of messages that were not looked at, newest first. */
   #left: string[] | undefined
-  #older: string | null = null
+  page: MessageRows = { data: [], older: null }
   requests = 0
   isOver = false
 
-  constructor(read: ReadApi, context: string | undefined, position: Position) {
+  constructor(
+    read: ReadApi,
+    given: { readonly context: string | undefined; readonly position: Position; readonly preview: number },
+  ) {
     this.#read = read
-    this.#context = context
-    this.position = position
+    this.#context = given.context
+    this.#preview = given.preview
+    this.position = given.position
   }
 
   async next(): Promise<TaskRun | undefined> {
@@ -133,10 +151,10 @@ class RunWalk {
 
   async #openRun(id: string): Promise<TaskRun | undefined> {
     this.position = { ...this.position, run: id }
-    return (await this.#ask(`/v1/runs/${encodeURIComponent(id)}`)) as TaskRun | undefined
+    return (await this.ask(`/v1/runs/${encodeURIComponent(id)}`)) as TaskRun | undefined
   }
 
-  #ask(path: string): Promise<JsonObject | undefined> {
+  readonly ask: ReadApi = (path) => {
     this.requests++
     return this.#read(path)
   }
@@ -149,7 +167,7 @@ class RunWalk {
       else this.position = { ...this.position, session: this.#context }
       return
     }
-    const page = await this.#ask(`/api/sessions?limit=1${sessions ? `&cursor=${encodeURIComponent(sessions)}` : ''}`)
+    const page = await this.ask(`/api/sessions?limit=1${sessions ? `&cursor=${encodeURIComponent(sessions)}` : ''}`)
     const [found] = Array.isArray(page?.['data']) ? (page['data'] as readonly JsonObject[]) : []
     const session = textIn(found?.['id'])
     if (session === undefined) return void (this.isOver = true)
@@ -163,21 +181,20 @@ class RunWalk {
   }
 
   async #openMessages(): Promise<void> {
-    const { session, messages, run } = this.position
-    const query = `limit=${pageOfMessages}&preview=1${messages ? `&cursor=${encodeURIComponent(messages)}` : ''}`
-    const page = await this.#ask(`/api/sessions/${encodeURIComponent(session ?? '')}/messages?${query}`)
-    const data = Array.isArray(page?.['data']) ? (page['data'] as readonly JsonObject[]) : []
-    const runs = [...new Set(data.map((one) => textIn(one['run_id'])))].filter((id) => id !== undefined).toReversed()
+    const { session, messages: cursor, run } = this.position
+    this.page = await readMessages(this.ask, session ?? '', { preview: this.#preview, cursor })
+    const ids = this.page.data.map((one) => textIn(one['run_id']))
+    const runs = [...new Set(ids)].filter((id) => id !== undefined).toReversed()
     // A run that reaches over the edge of a page is on both.
     const behind = run === null ? 0 : runs.indexOf(run) + 1
     this.#left = runs.slice(behind)
-    this.#older = textIn(page?.['next_cursor']) ?? null
   }
 
   #leavePage(): void {
     this.#left = undefined
     const { sessions } = this.position
-    if (this.#older !== null) this.position = { ...this.position, messages: this.#older }
+    const { older } = this.page
+    if (older !== null) this.position = { ...this.position, messages: older }
     else this.position = { ...this.position, sessions: sessions ?? '', session: null, messages: null }
   }
 }

@@ -22,6 +22,7 @@ import type { ApiRoute, RequestContext } from '../../route.ts'
 import { translateStream } from '../event-translation.ts'
 import { type CallApi, openApi } from '../mcp-server/api-calls.ts'
 import { InvalidList, listTasks } from './list-tasks.ts'
+import { InvalidLength, keyOf, MessageIds, readHistory, readLength } from './task-history.ts'
 
 export type A2aRequest = {
   readonly web: RequestContext
@@ -70,13 +71,18 @@ const operations = new Set([
 
 /** An answer, or the body of a stream. */
 type Answer = JsonObject | ReadableStream<Uint8Array>
-type Server = { readonly call: CallApi; readonly version: A2aVersion; readonly wrap: (value: JsonObject) => JsonObject }
+type Server = {
+  readonly call: CallApi
+  readonly version: A2aVersion
+  readonly ids: MessageIds
+  readonly wrap: (value: JsonObject) => JsonObject
+}
 type Method = (server: Server, params: JsonObject) => Promise<Answer>
 
 const methods: Readonly<Record<string, Method>> = {
   SendMessage: sendMessage,
   SendStreamingMessage: async (server, params) => follow(server, await submit(server, params)),
-  GetTask: async (server, params) => showTask(server, await findRun(server, idIn(params))),
+  GetTask: async (server, params) => showTask(server, await findRun(server, idIn(params)), params),
   ListTasks: listAll,
   CancelTask: cancelTask,
   SubscribeToTask: subscribe,
@@ -119,7 +125,8 @@ function answerRequest(request: A2aRequest, body: JsonObject, wrap: Server['wrap
   const hasData = Boolean(readA2aMessage(params['message'])?.data)
   // Others may have written the data that an agent passes on.
   const identity = hasData ? { ...request.identity, exposure: foreignMarks } : request.identity
-  return run({ call: openApi(routes, operations, { web, identity }), version, wrap }, params)
+  const ids = new MessageIds(web.env, identity)
+  return run({ call: openApi(routes, operations, { web, identity }), version, ids, wrap }, params)
 }
 
 function readRpc({ jsonrpc, method, params = {} }: JsonObject) {
@@ -146,7 +153,7 @@ function readPath({ req }: RequestContext, body: JsonObject) {
   const method = pathMethods[`${req.method} ${action}`]
   if (method === undefined) throw errors.method(action || 'of this path')
   if (isList) return { method, params: req.query() }
-  return { method, params: sending === undefined ? { id } : body }
+  return { method, params: sending === undefined ? { ...req.query(), id } : body }
 }
 
 /** Without the header a client is older than it. A method of one version alone says which it is. */
@@ -179,21 +186,36 @@ async function findRun({ call }: Server, id: string): Promise<TaskRun> {
   return (await readOrThrow(response)) as unknown as TaskRun
 }
 
-async function listAll(server: Server, params: JsonObject): Promise<JsonObject> {
-  const read = async (path: string) => {
-    const response = await server.call({ method: 'GET', path })
+const readFor =
+  ({ call }: Server) =>
+  async (path: string): Promise<JsonObject | undefined> => {
+    const response = await call({ method: 'GET', path })
     return response.status === 404 ? undefined : readOrThrow(response)
   }
+
+function lengthIn({ historyLength }: JsonObject, standard?: number): number {
   try {
-    return await listTasks(read, server.version, params)
+    return readLength(historyLength, standard)
+  } catch (error) {
+    throw error instanceof InvalidLength ? errors.invalid(error.message) : error
+  }
+}
+
+/** A list has histories where they are asked for. */
+async function listAll(server: Server, params: JsonObject): Promise<JsonObject> {
+  try {
+    return await listTasks({ ...server, read: readFor(server), length: lengthIn(params, 0) }, params)
   } catch (error) {
     throw error instanceof InvalidList ? errors.invalid(error.message) : error
   }
 }
 
-async function showTask(server: Server, run: TaskRun): Promise<JsonObject> {
-  const asked = run.status === 'waiting' ? (await findPending(server, run))?.asked : undefined
-  return renderTask(server.version, run, asked)
+async function showTask(server: Server, run: TaskRun, asking: JsonObject): Promise<JsonObject> {
+  const [pending, history] = await Promise.all([
+    run.status === 'waiting' ? findPending(server, run) : undefined,
+    readHistory({ ...server, read: readFor(server), length: lengthIn(asking) }, run),
+  ])
+  return renderTask(server.version, run, { asked: pending?.asked, history })
 }
 
 /** The question or the approval that a run waits for. */
@@ -210,11 +232,13 @@ async function findPending({ call }: Server, { run_id: id }: TaskRun) {
 }
 
 async function sendMessage(server: Server, params: JsonObject): Promise<JsonObject> {
-  const ids = await submit(server, params)
   const { configuration } = params
-  const { returnImmediately, blocking } = isJsonObject(configuration) ? configuration : {}
+  const asking = isJsonObject(configuration) ? configuration : {}
+  lengthIn(asking)
+  const ids = await submit(server, params)
+  const { returnImmediately, blocking } = asking
   if (returnImmediately !== true && blocking !== false) await waitForSegment(server, ids)
-  const task = await showTask(server, await findRun(server, ids.run_id))
+  const task = await showTask(server, await findRun(server, ids.run_id), asking)
   return server.version === '0.3' ? task : { task }
 }
 
@@ -228,6 +252,11 @@ async function submit(server: Server, params: JsonObject): Promise<RunIds> {
   return message.taskId === undefined ? begin(server, message) : goOn(server, message, message.taskId)
 }
 
+function headersOf(messageId: string | undefined): Readonly<Record<string, string>> {
+  const key = keyOf(messageId)
+  return key === undefined ? {} : { 'idempotency-key': key }
+}
+
 /** A message that is sent again begins no second run. */
 async function begin({ call }: Server, { text, data, contextId, messageId }: A2aMessage): Promise<RunIds> {
   // The parts after the first one of a marked message were not typed.
@@ -236,12 +265,12 @@ async function begin({ call }: Server, { text, data, contextId, messageId }: A2a
     input: data ? [{ role: 'user', content }] : text,
     ...(contextId !== undefined && { session_id: contextId }),
   }
-  const isKey = messageId !== undefined && /^[\x21-\x7e]{1,200}$/.test(messageId)
-  const headers = isKey ? { 'idempotency-key': `a2a-${messageId}` } : {}
-  return (await readOrThrow(await call({ method: 'POST', path: '/v1/runs', body, headers }))) as unknown as RunIds
+  const sent = await call({ method: 'POST', path: '/v1/runs', body, headers: headersOf(messageId) })
+  return (await readOrThrow(sent)) as unknown as RunIds
 }
 
-async function goOn(server: Server, { text: typed, data, contextId }: A2aMessage, taskId: string): Promise<RunIds> {
+async function goOn(server: Server, message: A2aMessage, taskId: string): Promise<RunIds> {
+  const { text: typed, data, contextId } = message
   const text = [typed, data].filter(Boolean).join('\n')
   const run = await findRun(server, taskId)
   if (contextId !== undefined && contextId !== run.session_id)
@@ -250,16 +279,37 @@ async function goOn(server: Server, { text: typed, data, contextId }: A2aMessage
   const pending = run.status === 'waiting' ? await findPending(server, run) : undefined
   // An agent that works through this key could allow its own calls.
   if (pending?.type === 'approval.request') throw errors.unsupported('A person has to answer this approval.')
-  const { call } = server
-  const sent = pending
-    ? await call({
-        method: 'POST',
-        path: `/api/questions/${encodeURIComponent(pending.id)}`,
-        body: { answer: text },
-      })
-    : await call({ method: 'POST', path: runPath(taskId, '/steer'), body: { input: text } })
-  await readOrThrow(sent)
+  const { messageId } = message
+  if (pending) await answerQuestion(server, run, { messageId, text, question: pending.id })
+  else await steer(server, run, { messageId, text })
   return run
+}
+
+type Addition = { readonly messageId: string | undefined; readonly text: string }
+
+/** A message that has answered a question before is no second message. */
+async function steer({ call }: Server, { run_id: id }: TaskRun, { messageId, text }: Addition): Promise<void> {
+  const path = runPath(id, '/steer')
+  const sent = await call({ method: 'POST', path, body: { input: text }, headers: headersOf(messageId) })
+  if (sent.status !== 409 || messageId === undefined) return void (await readOrThrow(sent))
+  const refused = parseJson(await sent.text())
+  const code = isJsonObject(refused) && isJsonObject(refused['error']) ? refused['error']['code'] : undefined
+  if (code !== 'idempotency_key_conflict') await readOrThrow(Response.json(refused, sent))
+}
+
+/** A message that is sent again answers no later question. */
+async function answerQuestion(
+  { call, ids }: Server,
+  run: TaskRun,
+  { messageId, text, question }: Addition & { readonly question: string },
+): Promise<void> {
+  const key = keyOf(messageId)
+  const claim = key === undefined ? undefined : await ids.claimAnswer(run, key, `${question} ${text}`)
+  if (claim?.kind === 'conflict') return
+  const path = `/api/questions/${encodeURIComponent(question)}`
+  const sent = await call({ method: 'POST', path, body: { answer: text } })
+  if (!sent.ok) await claim?.release()
+  await readOrThrow(sent)
 }
 
 async function openEvents({ call }: Server, { run_id: id }: RunIds): Promise<ReadableStream<Uint8Array>> {

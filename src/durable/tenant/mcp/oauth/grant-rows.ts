@@ -43,6 +43,8 @@ export type Grant = GrantTarget & {
   readonly refresh?: string | undefined
   /** Milliseconds since 1970. */
   readonly expiresAt?: number | undefined
+  /** Absent in grants of earlier versions. */
+  readonly lifetimeMs?: number | undefined
 }
 
 /** Rights that a call lacked, and how many sign-ins have asked for them. */

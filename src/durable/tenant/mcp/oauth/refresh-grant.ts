@@ -47,7 +47,7 @@ export const openClientSecret = async (
   return opened?.kind === 'opened' ? opened.secret : undefined
 }
 
-type GrantBase = Omit<Grant, 'access' | 'refresh' | 'expiresAt'>
+type GrantBase = Omit<Grant, 'access' | 'refresh' | 'expiresAt' | 'lifetimeMs'>
 
 export async function sealGrant(
   { issuer, origin, resource, tokenEndpoint, clientId, secret, authentication, scope }: GrantBase,
@@ -66,6 +66,9 @@ export async function sealGrant(
     scope: tokens.scope ?? scope,
     access: await sealForTenant(env, tokens.access, owner),
     ...(tokens.refresh !== undefined && { refresh: await sealForTenant(env, tokens.refresh, owner) }),
-    ...(tokens.lifetime !== undefined && { expiresAt: clock.now() + tokens.lifetime * 1e3 }),
+    ...(tokens.lifetime !== undefined && {
+      expiresAt: clock.now() + tokens.lifetime * 1e3,
+      lifetimeMs: tokens.lifetime * 1e3,
+    }),
   }
 }
