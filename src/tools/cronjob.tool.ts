@@ -32,12 +32,12 @@ export default defineTool({
   assess: assessJob,
   touches: ({ action }) => (action === 'list' ? 'nothing' : ['jobs']),
   timeoutMs: () => 60_000,
-  run: async (request, { jobs, authority, callId, sessionId }) => {
+  run: async (request, { jobs, authority, callKey: key }) => {
     if (!authority.scopes.includes('jobs'))
       return fail('This conversation may not manage jobs: its key or person needs the scope "jobs".', {
         success: false,
       })
-    return perform(request, { jobs, authority, key: `${sessionId} ${callId}` })
+    return perform(request, { jobs, authority, key })
   },
 })
 

@@ -28,7 +28,7 @@ import { describeToolTimeout, limitToolTime } from './time-limit.ts'
 export type DispatchOptions = {
   readonly toolbox: Toolbox
   readonly services: Partial<Services>
-  readonly context: Omit<CallContext, 'callId' | 'reportProgress'>
+  readonly context: Omit<CallContext, 'callId' | 'callKey' | 'reportProgress'> & { readonly runId: string }
   /** Starts the timers of time limits and of progress. */
   readonly schedule: ScheduleTimer
   /** Receives what running calls print, and redacts it. */
@@ -227,6 +227,7 @@ async function runTool(tool: Tool, call: ToolCall, options: ToolRunOptions, limi
     ...(marks && { authority: marks.authority() }),
     ...bounds,
     callId: call.id,
+    callKey: `${context.sessionId} ${context.runId} ${call.id}`,
     ...(call.continues && { continues: call.continues }),
     addMarks: (read: Marks) => void reported.push(read),
     ...(progress && { reportProgress: progress.report }),

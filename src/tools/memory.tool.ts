@@ -45,7 +45,7 @@ export default defineTool({
   effectOf: ({ action }) => (action === 'read' ? 'pure' : 'keyed'),
   risk: ({ action }) => (action === 'read' ? 'read' : 'write'),
   touches: () => ['memory'],
-  run: async (call, { memory, authority, callId, sessionId, addMarks }) => {
+  run: async (call, { memory, authority, callKey, sessionId, addMarks }) => {
     const show = (result: MemoryResult, isLast?: boolean) => {
       if ('marks' in result && result.marks) addMarks?.(result.marks)
       return render(result, isLast)
@@ -58,7 +58,7 @@ export default defineTool({
       target,
       operations,
       sessionId,
-      key: `${sessionId} ${callId} ${JSON.stringify([target, operations])}`,
+      key: `${callKey} ${JSON.stringify([target, operations])}`,
     }
     const { result, isLast } = await memory.change(authority, change)
     return show(result, isLast)

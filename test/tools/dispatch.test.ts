@@ -20,6 +20,7 @@ const sessionOf = (options: Pick<DispatchOptions, 'toolbox'> & Partial<DispatchO
   services: {},
   context: {
     sessionId: 's',
+    runId: 'r',
     authority: ownerAuthority(),
     signal: new AbortController().signal,
     clock: { now: () => 0 },

@@ -47,7 +47,7 @@ it.each(tools.map((tool) => [tool.name, tool] as const))('%s returns a result fo
   const signal = new AbortController().signal
   const result = await tool.run(
     [],
-    { sessionId: 's', authority: ownerAuthority(), callId: 'c', signal, clock: { now: () => 0 } },
+    { sessionId: 's', authority: ownerAuthority(), callId: 'c', callKey: 's r c', signal, clock: { now: () => 0 } },
     {},
   )
   expect('failed' in result || 'later' in result).toBe(true)

@@ -49,7 +49,13 @@ function start(calls: readonly ToolCall[], list: readonly Tool[], more: Partial<
     for await (const result of dispatch(calls, {
       toolbox: new Map(list.map((tool) => [tool.name, tool])),
       services: {},
-      context: { sessionId: 's', authority: ownerAuthority(), signal: stop.signal, clock: { now: timers.now } },
+      context: {
+        sessionId: 's',
+        runId: 'r',
+        authority: ownerAuthority(),
+        signal: stop.signal,
+        clock: { now: timers.now },
+      },
       schedule: timers.schedule,
       permit: () => ({ do: 'run' }),
       spill: () => Promise.reject(new Error('no result is that long')),

@@ -216,8 +216,10 @@ export type CallContext = {
   readonly sessionId: string
   /** For whom the call acts, and what it may do. */
   readonly authority: Authority
-  /** Unique per call and stable across repetitions, so tools use it as an idempotency key. */
+  /** Unique per call of a turn. Some models number their calls anew in each turn. */
   readonly callId: string
+  /** Unique per call and stable across repetitions, so tools use it as an idempotency key. */
+  readonly callKey: string
   readonly signal: AbortSignal
   readonly clock: Clock
   /** Whether the model can read images. */

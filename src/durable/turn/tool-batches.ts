@@ -116,16 +116,12 @@ export class ToolBatches {
     }: BatchRunOptions,
   ): AsyncIterable<Result> {
     const { env, tenantId, sessionId } = this.#options
-    const history = createReachableHistory(
-      { db: historyDb(env, tenantId), blobs: env.BLOBS, findSimilar: createFindSimilar(env, authority, settings) },
-      { tenantId, sessionId },
-      historyReach(authority),
-    )
-    const services = { ...this.#services.all, history }
+    const services = { ...this.#services.all, history: this.#openHistory(authority, settings) }
     const marks = this.marks({ id: runId, authority, read: entries })
     this.#services.begin(runId)
     this.#hints.begin(runId)
     const { backend, shell } = services
+    const policy = approvals.policy()
     const describeLocation = () => `${backend.kind} ${shell.read().cwd}`
     const permission = { services, describeLocation, now: clock.now, egress: marks, ...approvals }
     const hooks = this.#options.hooks?.()?.forCalls({ sessionId, runId, model: services.model })
@@ -134,7 +130,7 @@ export class ToolBatches {
       services,
       permit: (call, tool) => checkPermission(call, tool, permission),
       marks,
-      context: { sessionId, authority, signal, clock, seesImages, kept: this.#kept, ...reachOf(approvals.policy()) },
+      context: { sessionId, runId, authority, signal, clock, seesImages, kept: this.#kept, ...reachOf(policy) },
       schedule: clock.schedule,
       progress: { emit: onProgress, openRedaction: () => redactorFor(env, tenantId).stream() },
       earlierResults,
@@ -148,12 +144,21 @@ export class ToolBatches {
     }
     const { runProgram } = this.#services
     const results = dispatch(calls, runProgram ? withPrograms(dispatchOptions, runProgram, programs) : dispatchOptions)
-    const { unattended } = approvals.policy()
+    const { unattended } = policy
     const asking = { ...this.#options, authority, settings, runId, step, unattended, toolbox: dispatchOptions.toolbox }
     return mapMessages(results, async (message) => {
       const hinted = withNotes(message, await this.#listNotes(message, calls, dispatchOptions, asking), marks)
       return hasLargeImage(hinted) ? storeToolImages(hinted, env.BLOBS, attachmentPrefix(tenantId, sessionId)) : hinted
     })
+  }
+
+  #openHistory(authority: Authority, settings: BatchRunOptions['settings']) {
+    const { env, tenantId, sessionId } = this.#options
+    return createReachableHistory(
+      { db: historyDb(env, tenantId), blobs: env.BLOBS, findSimilar: createFindSimilar(env, authority, settings) },
+      { tenantId, sessionId },
+      historyReach(authority),
+    )
   }
 
   /** Notes of a result beside the outcome of its call: of its folder, of its failure, and of the end of a long task. */

@@ -204,7 +204,7 @@ type Sending = Pick<Waiting, 'url' | 'version' | 'until'> & { readonly at: 'send
 type Looking = {
   readonly host: PluginHost
   readonly agent: Agent
-  readonly context: Pick<CallContext, 'callId' | 'signal' | 'reportProgress' | 'kept' | 'mayWaitFor'>
+  readonly context: Pick<CallContext, 'callId' | 'callKey' | 'signal' | 'reportProgress' | 'kept' | 'mayWaitFor'>
 }
 
 /** Waits in the turn, which outlives a restart. A program cannot go on later, so its call waits here. */
@@ -238,22 +238,22 @@ function renderWait({ name: agent }: Agent, waiting: Waiting, until: number): Ta
   return { kind: 'task', server: agent, workId, state, until, cancel }
 }
 
-const keptName = ({ callId }: Pick<CallContext, 'callId'>): string => `a2a ${callId}`
+const keptName = ({ callKey }: Pick<CallContext, 'callKey'>): string => `a2a ${callKey}`
 
 const unsent = 'not sent yet'
 
 /** The message leaves with the next run of the call, in this object. Another one does not know whether it has left. */
 function renderSending(agent: string, sending: Sending, until: number, context: CallContext): TaskRequest {
   const { kept, callId } = context
-  kept?.set(keptName({ callId }), unsent)
+  kept?.set(keptName(context), unsent)
   // Nothing has to end when the turn is stopped here.
   const cancel = { tool: 'a2a_list', input: '{}' }
   return { kind: 'task', server: agent, workId: callId, state: JSON.stringify(sending), until, cancel }
 }
 
 /** The reply so far is there unless the object was evicted. */
-function readWaiting({ kept, callId }: CallContext, { task, ...waiting }: Waiting): Waiting {
-  const reply = kept?.get(keptName({ callId }))
+function readWaiting({ kept, callKey }: CallContext, { task, ...waiting }: Waiting): Waiting {
+  const reply = kept?.get(keptName({ callKey }))
   return { ...waiting, task: { ...task, reply: typeof reply === 'string' ? reply : '' } }
 }
 

@@ -56,9 +56,9 @@ export default definePlugin({
       },
       touches: ({ files = [] }, { backend }) => files.map((path) => backend.resolve(path)),
       timeoutMs: () => 60_000,
-      run: async (given, { backend, authority, sessionId, callId }) => {
+      run: async (given, { backend, authority, callKey }) => {
         if (isList(given)) return { targets: await messages.list(authority) }
-        return send(given, { backend, messages, authority, key: `send ${sessionId} ${callId}` })
+        return send(given, { backend, messages, authority, key: `send ${callKey}` })
       },
     }),
     createCallTool(messages),

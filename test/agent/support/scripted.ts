@@ -208,6 +208,7 @@ export class LoopHarness {
           sessionId: 's',
           authority: ownerAuthority(),
           callId: call.id,
+          callKey: call.id,
           signal: new AbortController().signal,
           clock: this.clock,
         }

@@ -87,7 +87,13 @@ async function runTool(api: Api, command: string, isCut = false) {
   const options: DispatchOptions = {
     toolbox,
     services,
-    context: { sessionId: 's', authority: ownerAuthority(), signal: AbortSignal.timeout(60_000), clock: Date },
+    context: {
+      sessionId: 's',
+      runId: 'r',
+      authority: ownerAuthority(),
+      signal: AbortSignal.timeout(60_000),
+      clock: Date,
+    },
     schedule: (ms, act) => {
       const timer = setTimeout(act, ms)
       return () => clearTimeout(timer)

@@ -20,7 +20,7 @@ export async function call(
   services: Partial<Services> = {},
   more: Partial<CallContext> = {},
 ): Promise<Answer> {
-  const raw = await tool.run(input, { ...context, ...more }, services)
+  const raw = await tool.run(input, { ...context, callKey: more.callId ?? context.callId, ...more }, services)
   if ('later' in raw) return { failed: false, result: { later: raw.later }, raw }
   const [part] = raw.content
   return { failed: raw.failed, result: JSON.parse(part?.type === 'text' ? part.text : '{}'), raw }

@@ -186,6 +186,7 @@ export async function obey(
       services: { backend },
       context: {
         sessionId: 's',
+        runId: 'r',
         authority,
         signal: new AbortController().signal,
         clock: { now: () => 0 },

@@ -458,7 +458,14 @@ async function cancelTask({ tools, ...owner }: TaskOwner, task: TaskRequest, sig
   const { env, tenantId, sessionId } = owner
   const { server: alias, workId: taskId, cancel } = task
   if (cancel) {
-    const context = { sessionId, authority: ownAuthority(tenantId), callId: `cancel ${taskId}`, signal, clock }
+    const context = {
+      sessionId,
+      authority: ownAuthority(tenantId),
+      callId: `cancel ${taskId}`,
+      callKey: '',
+      signal,
+      clock,
+    }
     await tools.find(({ name }) => name === cancel.tool)?.run(JSON.parse(cancel.input), context, {})
     return
   }

@@ -354,6 +354,7 @@ describe('repeated reads', () => {
         sessionId: 's',
         authority: ownerAuthority(),
         callId,
+        callKey: callId,
         signal: new AbortController().signal,
         clock: { now: () => 0 },
       },
@@ -389,7 +390,9 @@ describe('repeated reads', () => {
     const isShown: boolean[] = []
     for (const callId of ['b', 'c', 'd'])
       isShown.push(
-        JSON.stringify(await readFile.run({ path: 'f' }, { ...context, callId }, { backend })).includes('1|one'),
+        JSON.stringify(
+          await readFile.run({ path: 'f' }, { ...context, callId, callKey: callId }, { backend }),
+        ).includes('1|one'),
       )
     expect(isShown).toEqual([false, true, false])
   })
