@@ -130,11 +130,11 @@ const e2e = {
 
 for (const stream of [process.stdout, process.stderr]) dropExpectedMessages(stream)
 
-// Five files run at a time even on two cores, because a test waits as much as it computes. Console output is shown
-// only for tests that fail.
+// Seven files run at a time even on two cores, because a test waits more than it computes. Console output is shown only
+// for tests that fail.
 export default defineConfig({
   test: {
-    maxWorkers: 5,
+    maxWorkers: 7,
     sequence: { sequencer: LongestFirst },
     silent: 'passed-only',
     // The runner does not wait for lines that are on their way to it when a file ends, and reports them as errors.

@@ -72,14 +72,18 @@ const loads = new BoundedMap<string, number>(maxCached)
 export async function fetchTenantSnapshot(env: Env, id: string): Promise<TenantSnapshot> {
   const now = clock.now()
   const cached = cache.get(id)
-  if (cached && now - cached.at < refreshAfterMs) return cached.snapshot
+  if (cached && isWithin(refreshAfterMs, cached.at, now)) return cached.snapshot
   // The request that loads a new one may be cancelled: the others do not wait for it.
-  if (cached && now - cached.at < snapshotMaxAgeMs && now - cached.refreshedAt < refreshAfterMs) return cached.snapshot
+  if (cached && isWithin(snapshotMaxAgeMs, cached.at, now) && isWithin(refreshAfterMs, cached.refreshedAt, now))
+    return cached.snapshot
   if (cached) cached.refreshedAt = now
   const began = loads.get(id)
   const joined = began === undefined ? undefined : await joinLoad(id, began)
   return joined ?? loadSnapshot(env, id)
 }
+
+/** A clock that was put back says nothing about the age of what was read before. */
+const isWithin = (ms: number, at: number, now: number): boolean => at <= now && now - at < ms
 
 /**
  * Waits for the load that another request has begun, so that a burst asks the tenant's object once. It looks at the cache
@@ -89,7 +93,7 @@ async function joinLoad(id: string, began: number): Promise<TenantSnapshot | und
   for (let polls = 0; polls < maxPolls && clock.now() - began < joinMs; polls++) {
     await clock.wait(pollMs)
     const cached = cache.get(id)
-    if (cached && cached.at >= began) return cached.snapshot
+    if (cached && cached.at >= began && cached.at <= clock.now()) return cached.snapshot
     if (loads.get(id) !== began) return undefined
   }
   return undefined

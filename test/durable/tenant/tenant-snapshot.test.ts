@@ -1,4 +1,5 @@
 import { beforeAll, describe, expect, it } from 'vitest'
+import { replaceClock } from '#durable/platform/clock.ts'
 import { fetchTenantSnapshot } from '#durable/tenant/tenant-snapshot.ts'
 import { applyMigrations, bindings, call, newTenant } from '../../worker/client.ts'
 
@@ -18,6 +19,8 @@ function countLoads(hang = false) {
   })
   return { env: { ...bindings, TENANT } as unknown as Env, counted }
 }
+
+const idle = { wait: () => Promise.resolve(), schedule: () => () => undefined }
 
 describe('the snapshot of a tenant', () => {
   it('is loaded once for a burst of requests', async () => {
@@ -43,5 +46,16 @@ describe('the snapshot of a tenant', () => {
     const body = { agent: { max_turns: 7 } }
     expect((await call('PATCH', '/api/settings', { key, body })).status).toBe(200)
     expect((await fetchTenantSnapshot(env, id)).settings).toMatchObject(body)
+  })
+
+  it('that was read by a clock which was put back is loaded again', async () => {
+    const { id } = await newTenant()
+    const { env, counted } = countLoads()
+    replaceClock({ ...idle, now: () => Date.now() + 86_400_000 })
+    await fetchTenantSnapshot(env, id)
+    replaceClock()
+    await fetchTenantSnapshot(env, id)
+    await fetchTenantSnapshot(env, id)
+    expect(counted.loads).toBe(2)
   })
 })
