@@ -117,9 +117,12 @@ else if(c=="Z")o=o "UTC";else if(c=="z")o=o "+0000";else if(c=="n")o=o "\n";else
 return o}
 `
 
-/** `length` without brackets, apart from strings and expressions. just-bash reads it as a name behind a comma. */
+/**
+ * `length` without brackets, apart from strings and expressions. just-bash reads it as a name behind a comma. A string
+ * that does not end takes its line, so that each character is read once.
+ */
 const bareLength =
-  /"(?:[^"\\\n]|\\.){0,2000}"|(?<=(?:^|[(,~!&|{};\n])\s{0,9})\/(?:[^/\\\n]|\\.){1,2000}\/|(?<![\w$.])length(?![\w]|\s{0,9}\()/g
+  /"(?:[^"\\\n]|\\.)*"?|(?<=(?:^|[(,~!&|{};\n])\s{0,9})\/(?:[^/\\\n]|\\.){1,2000}\/|(?<![\w$.])length(?![\w]|\s{0,9}\()/g
 const withLength = (program: string): string =>
   program.replace(bareLength, (whole) => (whole === 'length' ? 'length($0)' : whole))
 
