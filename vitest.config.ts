@@ -58,7 +58,7 @@ const isolated = [
   'test/worker/routes/{audited-routes,platform-setup}.test.ts',
 ]
 
-/** What tests inside workerd import themselves. Bundled, each package is one module. */
+/** The packages that tests inside workerd import themselves. Bundled, each is one module. */
 const packages = [
   '@a2a-js/sdk',
   '@a2a-js/sdk/client',

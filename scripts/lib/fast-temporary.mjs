@@ -3,12 +3,13 @@ import { tmpdir } from 'node:os'
 
 const memory = '/dev/shm'
 
-/** What a run of all tests holds there at most, three times. */
+/** Three times the most that a run of all tests holds there. */
 const neededBytes = 6e9
 
 /**
- * Where temporary files cost least. The databases of tests are written a hundred thousand times, and on a disk the kernel
- * takes a tenth of the processor time of all tests. Memory is chosen where Linux has enough of it and runs programs there.
+ * Chooses the folder in which temporary files cost least. The databases of tests are written a hundred thousand times, and
+ * on a disk the kernel takes a tenth of the processor time of all tests. Memory is chosen where Linux has enough of it and
+ * runs programs there.
  */
 export function fastTemporary() {
   if (process.env.TMPDIR) return tmpdir()

@@ -1,5 +1,6 @@
 // Preloaded into the command line of wrangler: tells the parent process where the runtime itself listens, after every
-// reload, and that it is lost. The address that wrangler prints is that of its proxy, which hides from the worker that a client has gone away.
+// reload, and that it is lost. The address that wrangler prints is that of its proxy, which hides from the worker that a
+// client has gone away.
 import { createRequire } from 'node:module'
 
 // Runs when the main script of wrangler is loaded, before it has read its arguments.

@@ -143,7 +143,7 @@ function openLink(call: ApiCall): Response {
   const [client, server] = Object.values(new WebSocketPair())
   if (!client || !server) throw new Error('no sockets')
   const received: GatewayFrame[] = []
-  /** What the test asks for. */
+  /** Frames and ends that the test wants to be sent. The socket belongs to another request, which sends them. */
   const asked: (() => void)[] = []
   const link: GatewayLink = {
     address: new URL(`https://${call.headers.get('host') ?? 'gateway'}${call.path}?${call.query}`),

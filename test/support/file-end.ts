@@ -1,4 +1,4 @@
-/** What stand-ins keep and wait for ends with the test file, because files share their isolate and its processor. */
+/** Ends all that stand-ins keep and wait for with the test file, because files share their isolate and its processor. */
 
 const resets = new Set<() => void>()
 

@@ -507,8 +507,10 @@ const hideSecrets = ({ token, headers, oauth, ...plain }: ServerConfig) => ({
 })
 
 /** The part of the state that sessions see. */
-const renderShown = ({ status, reason, era, version, hasResources, hasPrompts }: ServerState): string =>
-  JSON.stringify([status, reason, era, version, hasResources, hasPrompts])
+const renderShown = (state: ServerState): string => {
+  const { status, reason, era, version, hasNoTools, hasResources, hasPrompts } = state
+  return JSON.stringify([status, reason, era, version, hasNoTools, hasResources, hasPrompts])
+}
 
 const isSameAlias = (one: string, other: string): boolean => one.toLowerCase() === other.toLowerCase()
 

@@ -145,11 +145,11 @@ async function loadTools(env: Env, tenantId: string): Promise<CachedTools> {
   return loaded
 }
 
-/** What the tools are made of. Those of a server have a version. */
+/** Everything that `createTools` reads. Equal texts make equal tools: those of a server have a version. */
 const renderOffer = ({ servers }: Catalogue): string =>
   JSON.stringify(
-    servers.map(({ config, state: { toolsVersion, hasResources, hasPrompts }, updatedAt }) => {
-      return [config, updatedAt, toolsVersion, hasResources, hasPrompts]
+    servers.map(({ config, state: { toolsVersion, hasNoTools, hasResources, hasPrompts }, updatedAt }) => {
+      return [config, updatedAt, toolsVersion, hasNoTools, hasResources, hasPrompts]
     }),
   )
 
@@ -458,14 +458,8 @@ async function cancelTask({ tools, ...owner }: TaskOwner, task: TaskRequest, sig
   const { env, tenantId, sessionId } = owner
   const { server: alias, workId: taskId, cancel } = task
   if (cancel) {
-    const context = {
-      sessionId,
-      authority: ownAuthority(tenantId),
-      callId: `cancel ${taskId}`,
-      callKey: '',
-      signal,
-      clock,
-    }
+    const callId = `cancel ${taskId}`
+    const context = { sessionId, authority: ownAuthority(tenantId), callId, callKey: callId, signal, clock }
     await tools.find(({ name }) => name === cancel.tool)?.run(JSON.parse(cancel.input), context, {})
     return
   }
