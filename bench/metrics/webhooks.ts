@@ -13,8 +13,8 @@ import { choosePlatform } from '../chat-platforms.ts'
 import { createAgent, json, type Target, timedGet, TurnFailed } from '../client.ts'
 import { atLeast, atMost, type Metric, nonce, type Row, together } from '../metric.ts'
 import { ready } from '../model.ts'
-import { cpuOf, freePort, listeningPorts, start } from '../process.ts'
-import { repository, type Stage } from '../stage.ts'
+import { cpuOf, freePort, holderOf, listeningPorts, start } from '../process.ts'
+import { type Contender, repository, type Stage } from '../stage.ts'
 import { quantile } from '../stats.ts'
 
 const platform = choosePlatform('slack')
@@ -62,10 +62,11 @@ const deliver = ({ origin }: Target, { path, body, headers }: Webhook): Promise<
 /** `direct`: the runtime behind the development proxy. */
 type Connected = { readonly target: Target; readonly direct: Target; readonly path: string; readonly pid: number }
 
-async function findRuntime(target: Target, pid: number): Promise<Target> {
-  for (const port of listeningPorts(pid)) {
+/** The process that stores the data is the runtime. The proxies before it, of which wrangler has one in a workerd too, are not. */
+async function findRuntime({ target, running, persist }: Contender): Promise<Target> {
+  const runtime = holderOf(running.pid, persist)
+  for (const port of runtime === undefined ? [] : listeningPorts(runtime)) {
     const origin = `http://127.0.0.1:${port}`
-    if (origin === target.origin) continue
     const answer = await fetch(`${origin}/health`, { signal: AbortSignal.timeout(2_000) }).catch(() => undefined)
     if (answer?.ok && (await answer.text()).includes('"status"')) return { ...target, origin }
   }
@@ -79,14 +80,15 @@ const connect = async (stage: Stage): Promise<Connected> => {
     env: {},
   })
   await ready({ name: platform.name, origin: `http://127.0.0.1:${port}`, prefix: '' }, running, '/')
-  const { target, running: ours } = await stage.connected({ [platform.variable]: `http://127.0.0.1:${port}` })
+  const contender = await stage.connected({ [platform.variable]: `http://127.0.0.1:${port}` })
+  const { target } = contender
   const made = await json<{ webhook_url: string }>(target, 'POST', '/api/channels', {
     platform: platform.name,
     secrets: platform.secrets,
     settings: { allow_users: ['*'], busy_mode: 'steer', max_queued: 200 },
   })
-  const direct = await findRuntime(target, ours.pid)
-  return { target, direct, path: new URL(made.webhook_url).pathname, pid: ours.pid }
+  const direct = await findRuntime(contender)
+  return { target, direct, path: new URL(made.webhook_url).pathname, pid: contender.running.pid }
 }
 
 type Page = { readonly data: readonly { readonly content: unknown }[]; readonly next_cursor: string | null }

@@ -8,7 +8,7 @@ const keys = new BoundedMap<string, CryptoKey>(1_000)
 /** Computes the HMAC of what a platform signs. */
 export async function computeHmac(hash: Hash, secret: string | Uint8Array, data: Uint8Array): Promise<Uint8Array> {
   const key = typeof secret === 'string' ? await getKey(hash, secret) : await importKey(hash, secret)
-  return new Uint8Array(await crypto.subtle.sign('HMAC', key, Uint8Array.from(data)))
+  return new Uint8Array(await crypto.subtle.sign('HMAC', key, data as BufferSource))
 }
 
 async function getKey(hash: Hash, secret: string): Promise<CryptoKey> {

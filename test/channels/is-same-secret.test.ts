@@ -11,6 +11,6 @@ describe('isSameSecret', () => {
     [null, 'secret', false],
     ['secret', undefined, false],
   ])('compares %j and %j', async (given, expected, isSame) => {
-    expect(await isSameSecret(given, expected)).toBe(isSame)
+    expect(isSameSecret(given, expected)).toBe(isSame)
   })
 })

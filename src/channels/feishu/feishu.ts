@@ -136,7 +136,7 @@ async function receive(request: InboundRequest, { secrets }: ChannelConnection):
   // A signed body that is not encrypted means nothing.
   if (encrypted === undefined) return isSigned ? { events: [] } : refused()
   const body = parseJson((await decrypt(encrypted, key)) ?? '')
-  if (!(await isSameSecret(pickText(body, 'header', 'token') ?? pickText(body, 'token'), token))) return refused()
+  if (!isSameSecret(pickText(body, 'header', 'token') ?? pickText(body, 'token'), token)) return refused()
   const challenge = pickText(body, 'type') === 'url_verification' ? pickText(body, 'challenge') : undefined
   if (challenge !== undefined) return { response: Response.json({ challenge }), events: [] }
   return isSigned ? readEvent(body) : refused()

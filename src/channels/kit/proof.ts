@@ -7,7 +7,7 @@ import { computeHmac } from '../hmac.ts'
 import { isSameSecret } from '../is-same-secret.ts'
 
 /** False for a missing, wrong or outdated proof, and where the connection lacks the secret. */
-export type Proof = (request: InboundRequest, connection: ChannelConnection) => Promise<boolean>
+export type Proof = (request: InboundRequest, connection: ChannelConnection) => boolean | Promise<boolean>
 
 type Signed = (request: InboundRequest, connection: ChannelConnection) => Uint8Array
 

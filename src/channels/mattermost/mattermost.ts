@@ -91,7 +91,7 @@ async function receive(request: InboundRequest, connection: ChannelConnection): 
 async function receivePress(body: unknown, data: string, connection: ChannelConnection): Promise<Received> {
   if (!connection.secrets['bot_token']) return refused()
   const expected = await proofOf(connection, pickText(body, 'channel_id') ?? '', data)
-  if (!(await isSameSecret(pickText(body, 'context', 'proof'), expected))) return refused()
+  if (!isSameSecret(pickText(body, 'context', 'proof'), expected)) return refused()
   const event = parsePress(body, data)
   if (!event) return { response: Response.json({}), events: [] }
   const ignored = answerPress({ toast: 'You cannot press this button.' })

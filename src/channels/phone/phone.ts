@@ -134,7 +134,7 @@ async function openRelay(
   const call = readPart(part)
   if (!call || !connection.secrets[carrier.ownSecret] || request.receivedAt > call.at + maxCallMs) return undefined
   const url = await urlOf(carrier, connection, call)
-  const isOurs = await isSameSecret(request.url.pathname.split('/').at(-1), url.split('/').at(-1))
+  const isOurs = isSameSecret(request.url.pathname.split('/').at(-1), url.split('/').at(-1))
   return isOurs && (await carrier.isHandshakeSigned(request, connection, url)) ? call : undefined
 }
 

@@ -139,7 +139,7 @@ async function sign(secret: string, content: Uint8Array<ArrayBuffer>): Promise<s
 
 async function receive(request: InboundRequest, connection: ChannelConnection): Promise<Received> {
   const { app_id: app, app_secret: secret } = connection.secrets
-  if (!secret || !(await isSameSecret(request.headers.get('x-bot-appid'), app))) return refused()
+  if (!secret || !isSameSecret(request.headers.get('x-bot-appid'), app)) return refused()
   const body = parseJson(request.body)
   if (pick(body, 'op') === 13) return proveAddress(pick(body, 'd'), secret)
   if (!(await isSigned(request, secret))) return refused()

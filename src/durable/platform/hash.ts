@@ -15,5 +15,10 @@ export const sha256Hex = async (data: Hashed, bytes = 32): Promise<string> =>
 
 export const sha256Base64 = async (data: Hashed): Promise<string> => encodeBase64Bytes(await sha256(data))
 
-export const toHex = (bytes: Uint8Array): string =>
-  [...bytes].map((byte) => byte.toString(16).padStart(2, '0')).join('')
+const digits = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, '0'))
+
+export function toHex(bytes: Uint8Array): string {
+  let text = ''
+  for (const byte of bytes) text += digits[byte]
+  return text
+}

@@ -68,6 +68,9 @@ const pollMs = 3
 const maxPolls = Math.ceil(joinMs / pollMs)
 /** When the load of a tenant that runs in this isolate began. */
 const loads = new BoundedMap<string, number>(maxCached)
+/** So many may look every `pollMs`. More of them look less often, or a burst would be slowed down by looking. */
+const promptWaiters = 8
+let waiterCount = 0
 
 export async function fetchTenantSnapshot(env: Env, id: string): Promise<TenantSnapshot> {
   const now = clock.now()
@@ -90,13 +93,18 @@ const isWithin = (ms: number, at: number, now: number): boolean => at <= now && 
  * again and again: a promise of another request would never end if that request was cancelled.
  */
 async function joinLoad(id: string, began: number): Promise<TenantSnapshot | undefined> {
-  for (let polls = 0; polls < maxPolls && clock.now() - began < joinMs; polls++) {
-    await clock.wait(pollMs)
-    const cached = cache.get(id)
-    if (cached && cached.at >= began && cached.at <= clock.now()) return cached.snapshot
-    if (loads.get(id) !== began) return undefined
+  waiterCount++
+  try {
+    for (let polls = 0; polls < maxPolls && clock.now() - began < joinMs; polls++) {
+      await clock.wait(pollMs * Math.max(1, waiterCount / promptWaiters))
+      const cached = cache.get(id)
+      if (cached && cached.at >= began && cached.at <= clock.now()) return cached.snapshot
+      if (loads.get(id) !== began) return undefined
+    }
+    return undefined
+  } finally {
+    waiterCount--
   }
-  return undefined
 }
 
 async function loadSnapshot(env: Env, id: string): Promise<TenantSnapshot> {

@@ -1,6 +1,6 @@
 /** Creates an application with the middlewares of every request. */
 
-import { Hono, type MiddlewareHandler } from 'hono'
+import { type Context, Hono, type MiddlewareHandler } from 'hono'
 import { getPath } from 'hono/utils/url'
 import { AppError, renderError } from '../errors.ts'
 import type { App, AppEnv, OpenRoute, ApiRoute } from '../route.ts'
@@ -69,22 +69,23 @@ const assignRequestId: MiddlewareHandler<AppEnv> = async (context, next) => {
   redactLogs(context.env)
   await withLogContext(() => ({ request_id: id }), next)
   // A response that upgrades to a socket cannot be copied.
-  if (context.res.status !== 101) context.res = withHeaders(context.res, id)
+  if (context.res.status !== 101) addHeaders(context, id)
 }
 
 /** Headers of responses from objects and of static files cannot be changed. */
-function withHeaders(response: Response, id: string): Response {
+function addHeaders(context: Context<AppEnv>, id: string): void {
   try {
-    return setHeaders(response, id)
+    setHeaders(context.res.headers, id)
   } catch (error) {
     if (!(error instanceof TypeError)) throw error
-    return setHeaders(new Response(response.body, response), id)
+    const copy = new Response(context.res.body, context.res)
+    setHeaders(copy.headers, id)
+    context.res = copy
   }
 }
 
 /** Without a word browsers keep a file for a tenth of its age, and show it when it has changed since. */
-function setHeaders(response: Response, id: string): Response {
-  response.headers.set(header, id)
-  if (!response.headers.has('cache-control')) response.headers.set('cache-control', 'private, no-cache')
-  return response
+function setHeaders(headers: Headers, id: string): void {
+  headers.set(header, id)
+  if (!headers.has('cache-control')) headers.set('cache-control', 'private, no-cache')
 }

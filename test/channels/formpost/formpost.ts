@@ -64,7 +64,7 @@ export const formpost: Channel = {
 }
 
 async function answerChallenge({ url }: InboundRequest, { secrets }: ChannelConnection): Promise<Received> {
-  const isProven = await isSameSecret(url.searchParams.get('verify_token'), secrets['verify_token'])
+  const isProven = isSameSecret(url.searchParams.get('verify_token'), secrets['verify_token'])
   return isProven ? { response: new Response(url.searchParams.get('challenge')), events: [] } : refused(403)
 }
 
@@ -75,7 +75,7 @@ async function receiveEvents(request: InboundRequest, { secrets }: ChannelConnec
   const secret = secrets['signing_secret']
   if (!isFresh || !secret) return refused()
   const expected = await signatureOf(secret, timestamp, body)
-  if (!(await isSameSecret(headers.get('x-formpost-signature'), expected))) return refused()
+  if (!isSameSecret(headers.get('x-formpost-signature'), expected)) return refused()
   const form = new URLSearchParams(new TextDecoder().decode(body))
   if (form.get('type') === 'ping') return { response: Response.json({ type: 'pong' }), events: [] }
   const response = new Response('<Response/>', { headers: { 'content-type': 'text/xml' } })

@@ -31,6 +31,23 @@ describe('the snapshot of a tenant', () => {
     expect(counted.loads).toBe(1)
   })
 
+  it('is looked for less often by many at once than by a few', async () => {
+    const longestWait = async (count: number) => {
+      const { id } = await newTenant()
+      const waits: number[] = []
+      const wait = (ms: number) => (waits.push(ms), Promise.resolve())
+      replaceClock({ ...idle, now: () => Date.now(), wait })
+      try {
+        await Promise.all(Array.from({ length: count }, () => fetchTenantSnapshot(countLoads().env, id)))
+      } finally {
+        replaceClock()
+      }
+      return Math.max(...waits)
+    }
+    expect(await longestWait(3)).toBe(3)
+    expect(await longestWait(50)).toBeGreaterThan(12)
+  })
+
   it('is loaded by each one that waits in vain for the load of another', async () => {
     const { id } = await newTenant()
     const { env, counted } = countLoads(true)

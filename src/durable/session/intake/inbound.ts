@@ -96,7 +96,7 @@ export function inboundIntake(session: Session, received: InboundSubmission): In
         session.create({ source: origin.platform, origin }, authority)
       }
       followMove(session, submission)
-      if (!isKnown(session, submission)) resetIfDue(session, submission.reset)
+      resetIfDue(session, submission)
       return session.exists && 'exists'
     },
     findOutcome: (isRecheck) => {
@@ -331,16 +331,10 @@ function confirmWaiting(session: Session, { replyHandle }: ChatAuthor, mode: Bus
 const notice =
   'A new conversation begins, because the earlier one has ended by the settings of this chat. It stays in the history.'
 
-/** `own`: the policy of the channel, which counts before that of the tenant. Files, the goal, the heartbeat and the loop stay. Nothing is reset while the session works. */
-function resetIfDue(session: Session, own?: ResetPolicy): void {
-  const { meta, store, settings, toolRuntime } = session
-  const policy = own ?? settings.session_reset ?? {}
-  const isEmpty = store.lastMessageSeq() <= (meta.earlierThrough ?? 0)
-  const isWorking = !isUnused(session) || meta.goal?.state.at === 'active' || meta.goal?.state.at === 'waiting'
-  if (isEmpty || isWorking) return
-  const isBusy = toolRuntime.processes.list().some(({ state }) => state.at === 'running')
-  const zone = settings.timezone ?? defaultSettings.timezone
-  if (!isResetDue(policy, { lastActivityAt: session.record().updatedAt, now: clock.now(), zone, isBusy })) return
+/** Files, the goal, the heartbeat and the loop stay. */
+function resetIfDue(session: Session, submission: InboundSubmission): void {
+  if (!isConversationOver(session, submission.reset) || isKnown(session, submission)) return
+  const { meta, store } = session
   session.updateMeta({
     title: null,
     grants: [],
@@ -351,6 +345,18 @@ function resetIfDue(session: Session, own?: ResetPolicy): void {
   })
   store.dropContext()
   session.chatOutbox.sendNotice(notice)
+}
+
+/** `own`: the policy of the channel, which counts before that of the tenant. Nothing is over while the session works. */
+function isConversationOver(session: Session, own: ResetPolicy | undefined): boolean {
+  const { meta, store, settings, toolRuntime } = session
+  const policy = own ?? settings.session_reset ?? {}
+  const isEmpty = store.lastMessageSeq() <= (meta.earlierThrough ?? 0)
+  const isWorking = !isUnused(session) || meta.goal?.state.at === 'active' || meta.goal?.state.at === 'waiting'
+  if (isEmpty || isWorking) return false
+  const isBusy = toolRuntime.processes.list().some(({ state }) => state.at === 'running')
+  const zone = settings.timezone ?? defaultSettings.timezone
+  return isResetDue(policy, { lastActivityAt: session.record().updatedAt, now: clock.now(), zone, isBusy })
 }
 
 type ReceivedFiles = {
