@@ -313,8 +313,12 @@ describe('a background process', () => {
     })
     expect(await statusOf(id)).toBe('waiting')
     expect(scripted.requests).toHaveLength(2)
-    const [question] = (await call<{ data: { id: string }[] }>('GET', '/api/questions')).body.data
-    await call('POST', `/api/questions/${question?.id}`, { body: { answer: 'a' } })
+    // The tenant may have questions of other sessions.
+    const question = await until(async () => {
+      const { body } = await call<{ data: { id: string; session_id: string }[] }>('GET', '/api/questions')
+      return body.data.find((one) => one.session_id === id)
+    })
+    await call('POST', `/api/questions/${question.id}`, { body: { answer: 'a' } })
     expect((await waiting).output).toBe('Thank you.')
     await hears(id, 1)
     expect((await stored(id)).at(-1)?.content).toBe('It has ended.')
