@@ -1,5 +1,5 @@
 // `npm run chaos [-- --kills N --simulations N --fuzz N --mutations N --schedules N --trees N --documents N --deployed-turns N --tenants N
-// --seed N]`: runs simulations of the turn machine with failures, hostile requests to every route, variants of destructive
+// --seed N --only PART --list]`: runs simulations of the turn machine with failures, hostile requests to every route, variants of destructive
 // commands, the long tests of the server, all rows of the tests of the page and of long tables,
 // all conformance cases of each vendor's backend, next runs of schedules against a brute-force search, documents in the dialects of messaging platforms, properties
 // with values that no run has tried, turns during deployments, tenants in several databases, an upgrade and a rollback, the crash matrix,
@@ -24,16 +24,12 @@ const { values } = parseArgs({
     'deployed-turns': { type: 'string', default: '500' },
     tenants: { type: 'string', default: '1000' },
     seed: { type: 'string', default: String(Math.floor(Math.random() * 1_000_000)) },
+    only: { type: 'string' },
+    list: { type: 'boolean', default: false },
     help: { type: 'boolean', default: false },
   },
 })
 
-const simulation = 'test/agent/loop/simulation.test.ts'
-const hostile = 'test/worker/fuzz.test.ts'
-const nextRuns = 'test/agent/schedule/next-run.test.ts'
-const subagents = 'test/durable/session/subagents/tree.test.ts'
-const commands = 'test/agent/shell-policy/judge-command.test.ts'
-const properties = ['test/agent', 'test/channels', 'test/tools']
 // The test repeats them for each of its seeds.
 const mutationSeeds = 4
 const config = ['--config', 'test/chaos/vitest.config.mjs']
@@ -42,9 +38,12 @@ const folder = mkdtempSync(join(tmpdir(), 'talaria-chaos-'))
 try {
   if (values.help)
     console.log(
-      'npm run chaos -- [--kills 20] [--simulations 100000] [--fuzz 20000] [--mutations 20000] [--schedules 100000] [--trees 20] [--documents 20000] [--deployed-turns 500] [--tenants 1000] [--seed N]; 0 leaves a part out',
+      'npm run chaos -- [--kills 20] [--simulations 100000] [--fuzz 20000] [--mutations 20000] [--schedules 100000] [--trees 20] [--documents 20000] [--deployed-turns 500] [--tenants 1000] [--seed N] [--only PART] [--list]; 0 leaves a part out, --list names the parts and runs none',
     )
   else process.exitCode = await chaos(values)
+} catch (error) {
+  console.error(error.message)
+  process.exitCode = 1
 } finally {
   rmSync(folder, { recursive: true, force: true })
 }
@@ -66,128 +65,136 @@ function listPartlyRun() {
   return tests.filter(([, imports]) => imports.some((path) => choosing.has(path))).map(([name]) => name)
 }
 
-const partlyRun = listPartlyRun()
-
 /** Tests that take a minute each, and all rows and tests of the others. */
 function longTests() {
-  const files = partlyRun.filter((name) => name.startsWith('e2e/')).map((name) => `test/${name}`)
+  const files = listPartlyRun()
+    .filter((name) => name.startsWith('e2e/'))
+    .map((name) => `test/${name}`)
   const args = ['--project', 'e2e', 'test/e2e/long', ...files]
   return { name: 'long tests of the server', env: { TALARIA_LONG: 'all' }, args }
 }
 
 function longTables() {
   const elsewhere = /^(?:e2e|chaos|support)\/|^backends\/(?:cloudflare|daytona|e2b|vercel)\//
-  const files = partlyRun.filter((name) => !elsewhere.test(name)).map((name) => `test/${name}`)
+  const files = listPartlyRun()
+    .filter((name) => !elsewhere.test(name))
+    .map((name) => `test/${name}`)
   return { name: 'long tables', env: { TALARIA_LONG: 'all' }, args: files }
 }
 
-function treesOfSubagents(trees, seed) {
-  return Number(trees)
-    ? [
-        {
-          name: 'trees of subagents',
-          env: { TREES: trees, TREE_SEED: seed },
-          args: ['--project', 'workerd', subagents],
-        },
-      ]
-    : []
+// What follows is called before this line is reached, so it is functions, and no constants.
+
+/** A part that a number of 0 leaves out. */
+function unlessNone(count, part) {
+  return Number(count) ? [part] : []
 }
 
-function renderedDocuments(documents, seed) {
-  return Number(documents)
-    ? [
-        {
-          name: 'documents in dialects',
-          env: { RENDERED_DOCS: documents, RENDERED_SEED: seed },
-          args: ['--project', 'pure', 'test/channels/text/dialects.test.ts'],
-        },
-      ]
-    : []
+function pure(...args) {
+  return ['--project', 'pure', ...args]
 }
 
-function turnsDuringDeployments(turns) {
-  if (!Number(turns)) return []
-  const args = ['--project', 'isolated', 'test/durable/session/deployments.test.ts']
-  return [{ name: 'turns during deployments', env: { DEPLOYED_TURNS: turns }, args }]
+function workerd(...args) {
+  return ['--project', 'workerd', ...args]
 }
 
-/** Each tenant writes 200 messages. */
-function fleetOfTenants(tenants) {
-  if (!Number(tenants)) return []
-  const env = { FLEET_TENANTS: tenants, FLEET_MESSAGES: String(200 * Number(tenants)) }
-  return [{ name: 'tenants in several databases', env, args: ['--project', 'workerd', 'test/db/shards'] }]
+/** Of the turn machine, requests, commands and texts. */
+function listSimulations({ simulations, fuzz, mutations, trees, schedules, documents, seed }) {
+  const perSeed = String(Math.ceil(Number(mutations) / mutationSeeds))
+  return [
+    ...unlessNone(simulations, {
+      name: 'simulations',
+      env: { SIMULATIONS: simulations },
+      args: pure('test/agent/loop/simulation.test.ts'),
+    }),
+    ...unlessNone(fuzz, {
+      name: 'hostile requests',
+      env: { FUZZ: fuzz, FUZZ_SEED: seed },
+      args: workerd('test/worker/fuzz.test.ts'),
+    }),
+    ...unlessNone(mutations, {
+      name: 'variants of commands',
+      env: { TALARIA_MUTATIONS: perSeed },
+      args: pure('test/agent/shell-policy/judge-command.test.ts', '-t', 'variants of destructive commands'),
+    }),
+    ...unlessNone(trees, {
+      name: 'trees of subagents',
+      env: { TREES: trees, TREE_SEED: seed },
+      args: workerd('test/durable/session/subagents/tree.test.ts'),
+    }),
+    ...unlessNone(schedules, {
+      name: 'next runs',
+      env: { NEXT_RUN_CASES: schedules },
+      args: pure('test/agent/schedule/next-run.test.ts'),
+    }),
+    ...unlessNone(documents, {
+      name: 'documents in dialects',
+      env: { RENDERED_DOCS: documents, RENDERED_SEED: seed },
+      args: pure('test/channels/text/dialects.test.ts'),
+    }),
+    { name: 'properties', env: { PROPERTY_SEED: seed }, args: pure('test/agent', 'test/channels', 'test/tools') },
+  ]
 }
 
-/** Of a server with turns, and of backups and restores. */
-async function chaos(numbers) {
-  for (const [name, value] of Object.entries(numbers))
-    if (typeof value === 'string' && !/^\d+$/.test(value))
-      throw new Error(`--${name} has to be a number, not "${value}"`)
-  const { kills, simulations, fuzz, mutations, schedules, trees, documents, seed } = numbers
-  console.log(
-    `seed ${seed}: ${simulations} simulations, ${fuzz} hostile requests, ${mutations} variants of commands, ${schedules} next runs, ${trees} trees of subagents, ${documents} documents for each dialect, new values for properties, ${numbers['deployed-turns']} turns during deployments, an upgrade, the crash matrix, ${kills} random kills`,
-  )
-  const parts = [
-    ...(Number(simulations)
-      ? [{ name: 'simulations', env: { SIMULATIONS: simulations }, args: ['--project', 'pure', simulation] }]
-      : []),
-    ...(Number(fuzz)
-      ? [{ name: 'hostile requests', env: { FUZZ: fuzz, FUZZ_SEED: seed }, args: ['--project', 'workerd', hostile] }]
-      : []),
+/** All tests of which `npm test` runs a part. */
+function listLongTests() {
+  return [
     longTests(),
     longTables(),
     {
       name: 'backends of vendors',
       env: { TALARIA_CONFORMANCE: 'all', TALARIA_LONG: 'all' },
-      args: [
-        '--project',
-        'pure',
-        'test/backends/cloudflare',
-        'test/backends/daytona',
-        'test/backends/e2b',
-        'test/backends/vercel',
-      ],
+      args: pure(...['cloudflare', 'daytona', 'e2b', 'vercel'].map((vendor) => `test/backends/${vendor}`)),
     },
+  ]
+}
+
+/** Of a server with turns, of its containers, and of backups and restores. */
+function listFailures({ kills, tenants, seed, 'deployed-turns': turns }) {
+  const env = { KILLS: kills, SEED: seed }
+  const underKills = (platform) => ({
+    name: `5 000 messages of ${platform} under kills`,
+    env: { ...env, PLATFORM: platform },
+    args: [...config, 'test/chaos/messages.test.mjs'],
+  })
+  return [
     {
       name: 'containers that end',
       env: { ROUNDS: kills, SEED: seed },
       args: [...config, 'test/chaos/kill-rounds.test.mjs'],
     },
-    ...(Number(mutations)
-      ? [
-          {
-            name: 'variants of commands',
-            env: { TALARIA_MUTATIONS: String(Math.ceil(Number(mutations) / mutationSeeds)) },
-            args: ['--project', 'pure', commands, '-t', 'variants of destructive commands'],
-          },
-        ]
-      : []),
-    ...treesOfSubagents(trees, seed),
-    ...(Number(schedules)
-      ? [{ name: 'next runs', env: { NEXT_RUN_CASES: schedules }, args: ['--project', 'pure', nextRuns] }]
-      : []),
-    ...renderedDocuments(documents, seed),
-    { name: 'properties', env: { PROPERTY_SEED: seed }, args: ['--project', 'pure', ...properties] },
-    ...turnsDuringDeployments(numbers['deployed-turns']),
-    ...fleetOfTenants(numbers.tenants),
+    ...unlessNone(turns, {
+      name: 'turns during deployments',
+      env: { DEPLOYED_TURNS: turns },
+      args: ['--project', 'isolated', 'test/durable/session/deployments.test.ts'],
+    }),
+    ...unlessNone(tenants, {
+      name: 'tenants in several databases',
+      // Each tenant writes 200 messages.
+      env: { FLEET_TENANTS: tenants, FLEET_MESSAGES: String(200 * Number(tenants)) },
+      args: workerd('test/db/shards'),
+    }),
     { name: 'upgrade and rollback', env: {}, args: [...config, 'test/chaos/upgrade.test.mjs'] },
     { name: 'crash matrix', env: {}, args: [...config, 'test/chaos/kill.test.mjs', 'test/chaos/delivery.test.mjs'] },
-    ...listKills(kills, seed),
+    ...unlessNone(kills, {
+      name: 'random kills',
+      env,
+      args: [...config, 'test/chaos/random.test.mjs', 'test/chaos/copies.test.mjs'],
+    }),
+    ...['telegram', 'zalo', 'messenger'].flatMap((platform) => unlessNone(kills, underKills(platform))),
   ]
-  return runAll(parts)
 }
 
-function listKills(kills, seed) {
-  if (!Number(kills)) return []
-  const env = { KILLS: kills, SEED: seed }
-  return [
-    { name: 'random kills', env, args: [...config, 'test/chaos/random.test.mjs', 'test/chaos/copies.test.mjs'] },
-    ...['telegram', 'zalo', 'messenger'].map((platform) => ({
-      name: `5 000 messages of ${platform} under kills`,
-      env: { ...env, PLATFORM: platform },
-      args: [...config, 'test/chaos/messages.test.mjs'],
-    })),
-  ]
+async function chaos({ only, list, help: _help, ...numbers }) {
+  for (const [name, value] of Object.entries(numbers))
+    if (!/^\d+$/.test(value)) throw new Error(`--${name} has to be a number, not "${value}"`)
+  const parts = [...listSimulations(numbers), ...listLongTests(), ...listFailures(numbers)]
+  const chosen = only === undefined ? parts : parts.filter(({ name }) => name === only)
+  if (!chosen.length)
+    throw new Error(`There is no part "${only}". The parts: ${parts.map(({ name }) => name).join(', ')}`)
+  console.log(`seed ${numbers.seed} (--seed)`)
+  if (!list) return runAll(chosen)
+  for (const { name, args } of chosen) console.log(`${name}: ${args.join(' ')}`)
+  return 0
 }
 
 async function runAll(parts) {
