@@ -48,10 +48,10 @@ async function sample(stage: Stage, mcp: McpStage, server: number): Promise<Step
   const loop = async (more: object = {}) => (await loopOf(stage.model, target, { steps, ...more }, session)).gaps
   const call = (more: object = {}) => loop({ tool: toolOf(server), input: { text }, ...more })
   await call({ steps: 3 })
-  const [calls, others]: number[][] = [[], []]
+  const [calls, others]: [number[], number[]] = [[], []]
   for (let n = 0; n < turns; n++) {
-    others?.push(...(await loop()))
-    calls?.push(...(await call()))
+    others.push(...(await loop()))
+    calls.push(...(await call()))
   }
   const fetches = await bareRequests(stage, mcp, server, calls.length)
   await requireAnswers(target, session)

@@ -1,7 +1,7 @@
 /** P19: measures the page in Chromium: until it is usable, while an answer streams, with a long conversation, and in use. */
 
-import type { Browser, CDPSession, Page } from 'playwright-core'
-import { chromium, launchBrowser } from '../../test/e2e/support/chromium.ts'
+import type { CDPSession, Page } from 'playwright-core'
+import { type Browser, chromium, launchBrowser } from '../../test/e2e/support/chromium.ts'
 import { json, type Target } from '../client.ts'
 import { atLeast, atMost, type Goal, type Metric, type Row, times } from '../metric.ts'
 import { quantile } from '../stats.ts'

@@ -477,7 +477,10 @@ it('serves an editor: streams, asks for permission, cancels, lists and loads', a
   writeFileSync(join(folder, 'mine.txt'), 'mine')
   const child = start(['acp', '--sync', folder])
   if (!child.stdin || !child.stdout) throw new Error('No pipes.')
-  const stream = ndJsonStream(Writable.toWeb(child.stdin), Readable.toWeb(child.stdout) as ReadableStream<Uint8Array>)
+  const stream = ndJsonStream(
+    Writable.toWeb(child.stdin),
+    Readable.toWeb(child.stdout) as unknown as ReadableStream<Uint8Array>,
+  )
   type Update = { readonly sessionUpdate: string; readonly [more: string]: unknown }
   const updates: Update[] = []
   const asked: unknown[] = []
@@ -529,7 +532,8 @@ it('serves an editor: streams, asks for permission, cancels, lists and loads', a
     expect(updates.some(({ sessionUpdate }) => sessionUpdate === 'usage_update')).toBe(true)
     asked.length = 0
     const set = { sessionId, configId: 'effort', value: 'low' }
-    const { configOptions } = await agent.request('session/set_config_option', set)
+    type Chosen = { readonly configOptions: readonly { readonly id: string }[] }
+    const { configOptions } = (await agent.request('session/set_config_option', set)) as Chosen
     expect(configOptions.find(({ id }) => id === 'effort')).toMatchObject({ currentValue: 'low' })
     await expect(agent.request('session/set_config_option', { ...set, configId: 'x' })).rejects.toThrow('no option x')
     await prompt('[[call write_file {"path":"a.txt","content":"hello"} then say written]]')
@@ -578,7 +582,7 @@ it('serves an editor: streams, asks for permission, cancels, lists and loads', a
       { name: 'local', command: 'npx', args: [], env: [] },
     ]
     updates.length = 0
-    const other = await agent.request('session/new', { cwd: home, mcpServers })
+    const other = (await agent.request('session/new', { cwd: home, mcpServers })) as { readonly sessionId: string }
     expect(await rows()).toMatchObject([{ alias: expect.stringMatching(/^ed-Wiki_1-\w{6}$/), auth: 'headers' }])
     const said = textOf('agent_message_chunk').split('\n')
     expect(said).toMatchObject([

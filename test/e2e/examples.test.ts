@@ -3,7 +3,6 @@
 import { execFile } from 'node:child_process'
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { firstRows } from '../support/long.ts'
@@ -11,7 +10,7 @@ import { server } from './support/here.ts'
 import { root } from './support/server.ts'
 
 const { url, key } = server
-const folder = new URL('../../examples/', import.meta.url)
+const folder = join(root, 'examples')
 const examples = readdirSync(folder).filter((name) => name.endsWith('.ts') && name !== 'talaria.ts')
 
 async function run(file: string): Promise<string> {
@@ -20,7 +19,7 @@ async function run(file: string): Promise<string> {
 }
 
 it.each(firstRows(1, examples, 2))('%s does what it says', async (name) => {
-  expect(await run(fileURLToPath(new URL(name, folder)))).not.toBe('')
+  expect(await run(join(folder, name))).not.toBe('')
 })
 
 /** The TypeScript of each section, and whether its packages are installed. */

@@ -23,7 +23,7 @@ function run(...args: readonly string[]): Promise<{ code: number | null; output:
 
 const get = async (path: string) =>
   (await fetch(`${server.url}${path}`, { headers: { authorization: `Bearer ${tenantKey}` } })).json() as Promise<
-    Record<string, never>
+    Record<string, unknown>
   >
 
 it('brings a home once, however often it runs', async () => {

@@ -212,7 +212,7 @@ function listenForReturn() {
   const http = createServer((request, response) => {
     const { pathname, searchParams } = new URL(request.url ?? '', 'http://127.0.0.1')
     if (pathname === '/client.json')
-      return response.setHeader('content-type', 'application/json').end(
+      return void response.setHeader('content-type', 'application/json').end(
         JSON.stringify({
           client_id: documentUrl,
           client_name: 'Document app',
@@ -221,7 +221,7 @@ function listenForReturn() {
         }),
       )
     response.end('<!doctype html><title>Connected</title>')
-    if (pathname !== '/callback') return undefined
+    if (pathname !== '/callback') return
     next.resolve(searchParams)
     next = Promise.withResolvers()
   })

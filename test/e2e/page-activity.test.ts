@@ -82,7 +82,7 @@ describe.skipIf(chromium === undefined)('what tools do', () => {
     await page.locator('.block.calls .tool > summary').click()
     const red = page.locator('.term .ansi-red', { hasText: /^red$/ })
     await red.waitFor()
-    const colour = (one: typeof red) => one.evaluate((element) => getComputedStyle(element).color)
+    const colour = (one: typeof red) => one.evaluate('(element) => getComputedStyle(element).color')
     expect(await colour(red)).not.toBe(await colour(page.locator('.term')))
     await page.context().close()
   })

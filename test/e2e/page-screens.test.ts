@@ -168,7 +168,7 @@ describe.skipIf(chromium === undefined)('the screens of the page in Chromium', (
       '[[call write_file {"path":"a.html","content":"<h1>Seen</h1><script>document.title=1</script>"} then say written]]',
     )
     const [message] = await client.messages(id)
-    await open(`run/${message.run_id}`)
+    await open(`run/${message?.run_id}`)
     await page.locator('li', { hasText: 'write_file' }).last().waitFor()
     await page.locator('.screen .badge.good', { hasText: 'Completed' }).waitFor()
     await expect.poll(() => page.locator('tbody tr').count()).toBeGreaterThan(0)

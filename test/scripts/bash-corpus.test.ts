@@ -1,13 +1,14 @@
 /** Compares the expected output of the virtual shell's corpus with the bash of this machine, if it has the same version. */
 
 import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { firstRows } from '../support/long.ts'
 import { casesOf, type Recording } from '../backends/virtual/corpus/cases.ts'
 import { runInBash, versions } from './real-bash.ts'
 
-const corpus = new URL('../backends/virtual/corpus/', import.meta.url)
-const read = (name: string): string => readFileSync(new URL(name, corpus), 'utf8')
+const corpus = join(import.meta.dirname, '../backends/virtual/corpus')
+const read = (name: string): string => readFileSync(join(corpus, name), 'utf8')
 const recording = JSON.parse(read('recording.json')) as Recording
 const cases = casesOf(read('commands.txt'))
 const installedVersions = versions()

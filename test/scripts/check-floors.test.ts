@@ -4,10 +4,9 @@ import { spawnSync } from 'node:child_process'
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { afterEach, describe, expect, it } from 'vitest'
 
-const script = fileURLToPath(new URL('../../scripts/check-floors.mjs', import.meta.url))
+const script = join(import.meta.dirname, '../../scripts/check-floors.mjs')
 const folders: string[] = []
 afterEach(() => folders.splice(0).forEach((folder) => rmSync(folder, { recursive: true })))
 

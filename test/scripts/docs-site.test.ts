@@ -1,6 +1,7 @@
 /** Tests how pages of the documentation site are rendered, and that its page of errors has every code. */
 
 import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import { expect, it } from 'vitest'
 
 const { renderMarkdown, listHeadings } = (await import(
@@ -47,10 +48,10 @@ it('gives pages of one title two names in the search', () => {
 })
 
 it('explains every code of an error', async () => {
-  const source = await readFile(new URL('../../src/worker/errors.ts', import.meta.url), 'utf8')
+  const source = await readFile(join(import.meta.dirname, '../../src/worker/errors.ts'), 'utf8')
   const [, union = ''] = /export type ErrorCode =\n((?: +\| '[a-z_]+'\n)+)/.exec(source) ?? []
   const codes = union.match(/[a-z_]+/g) ?? []
-  const page = await readFile(new URL('../../docs/errors.md', import.meta.url), 'utf8')
+  const page = await readFile(join(import.meta.dirname, '../../docs/errors.md'), 'utf8')
   expect(codes.length).toBeGreaterThan(15)
   expect(codes.filter((code) => !page.includes(`| \`${code}\` |`))).toEqual([])
 })

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type Case, ENVIRONMENT, type Outcome } from '../backends/virtual/corpus/cases.ts'
 
-const prelude = readFileSync(new URL('../backends/virtual/corpus/prelude.sh', import.meta.url), 'utf8')
+const prelude = readFileSync(join(import.meta.dirname, '../backends/virtual/corpus/prelude.sh'), 'utf8')
 
 const PROGRAMS = ['bash', 'awk', 'sed', 'grep', 'find', 'sort', 'jq', 'git', 'tar', 'diff']
 

@@ -1,6 +1,7 @@
 /** Tests that docs/settings.md lists exactly the settings of the schema. */
 
 import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import * as z from 'zod'
 import { expect, it } from 'vitest'
 import { settingsSchema } from '#agent/core/settings.ts'
@@ -21,7 +22,7 @@ function* pathsOf({ properties, additionalProperties, items }: Schema, at: strin
 }
 
 it('the page of settings has every setting, and no other', async () => {
-  const page = await readFile(new URL('../../docs/settings.md', import.meta.url), 'utf8')
+  const page = await readFile(join(import.meta.dirname, '../../docs/settings.md'), 'utf8')
   const tops = Object.keys(settingsSchema.shape)
   const named = [...page.matchAll(/`([a-z_]+(?:\[\]|\.[\w<>:./[\]]+)*)`/g)]
     .map(([, name = '']) => name.replaceAll(/<[^>]*>/g, '<>'))

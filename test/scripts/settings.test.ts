@@ -74,7 +74,7 @@ describe('settings of a local deployment', () => {
   })
 
   it('are all text variables that the worker declares', () => {
-    const declared = readFileSync(new URL('../../src/env.d.ts', import.meta.url), 'utf8')
+    const declared = readFileSync(join(import.meta.dirname, '../../src/env.d.ts'), 'utf8')
     const names = [...declared.matchAll(/readonly ([A-Z0-9_]+)\?: string/g)].map(([, name = '']) => name)
     expect(names).toContain('OTEL_EXPORTER_OTLP_HEADERS')
     expect(names.filter((name) => !isSetting(name))).toEqual([])

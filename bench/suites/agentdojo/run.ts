@@ -5,7 +5,7 @@
 
 import { setTimeout as delay } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
-import { fileURLToPath } from 'node:url'
+import { join } from 'node:path'
 import { startModelServer } from '../../../test/kit/index.ts'
 import { modelSettings } from '../../../test/e2e/support/shared.ts'
 import { listLanes, markLane, readLane, runInLanes, startAgent, startWatch } from '../agent.ts'
@@ -39,7 +39,7 @@ type Suite = {
 type Case = { readonly suite: string; readonly user: string; readonly injection?: string }
 type Opened = Pick<Plan, 'calls' | 'attack' | 'output'> & { readonly prompt: string }
 
-const environments = startPython(fileURLToPath(new URL('environments.py', import.meta.url)), folder)
+const environments = startPython(join(import.meta.dirname, 'environments.py'), folder)
 const suites = Object.entries(await environments.ask<Readonly<Record<string, Suite>>>({ do: 'list' })).filter(
   ([name]) => values.suite === undefined || name === values.suite,
 )

@@ -1,14 +1,14 @@
 /** Tests the bridge to the simulators with a small class of our own. */
 
 import { spawnSync } from 'node:child_process'
-import { fileURLToPath } from 'node:url'
+import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { startSimulator } from './simulator.ts'
 
 const hasPython = spawnSync('python3', ['-c', 'match 1:\n case 1: pass']).status === 0
 
 it.skipIf(!hasPython)('calls, parses calls of Python, and shows the state of each lane', async () => {
-  const simulator = startSimulator(fileURLToPath(new URL('sample', import.meta.url)))
+  const simulator = startSimulator(join(import.meta.dirname, 'sample'))
   try {
     for (const lane of ['a', 'b']) await simulator.open(lane, ['TicketAPI'], { TicketAPI: { counter: 4 } }, false)
     const call = await simulator.parse('a', "create_ticket('It\\'s late', priority=2)")

@@ -1,13 +1,13 @@
 /** Talks to the simulators of BFCL. */
 
-import { fileURLToPath } from 'node:url'
+import { join } from 'node:path'
 import { startPython } from '../python-process.ts'
 
 export type SimulatedCall = { readonly name: string; readonly input: Readonly<Record<string, unknown>> }
 
 /** `folder` contains the package `bfcl_eval`. */
 export function startSimulator(folder: string) {
-  const { ask, close } = startPython(fileURLToPath(new URL('simulate.py', import.meta.url)), folder)
+  const { ask, close } = startPython(join(import.meta.dirname, 'simulate.py'), folder)
   return {
     open: (lane: string, classes: readonly string[], config: object, isLong: boolean) =>
       ask<true>({ do: 'open', lane, classes, config, isLong }),

@@ -142,7 +142,7 @@ for (const [i, talk] of talks.entries())
       ['all sessions, keywords', 'all', keywordsOf(one.question), inAll],
       ['all sessions, question', 'all', one.question, inAll],
     ] as const
-    for (const search of asked) await ask(...search)
+    for (const [kind, where, query, wanted] of asked) await ask(kind, where, query, wanted)
   }
 close()
 

@@ -1,12 +1,12 @@
 /** Tests the shop and the replaying model with a small shop of our own. */
 
-import { fileURLToPath } from 'node:url'
+import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { replayTask } from './replay-task.ts'
 import { callRetail } from './retail.ts'
 import { applyGold, hashShop, readShop, readTasks } from './tasks.ts'
 
-const folder = fileURLToPath(new URL('sample', import.meta.url))
+const folder = join(import.meta.dirname, 'sample')
 const shopAfter = (calls: readonly (readonly [string, object])[]) => {
   const shop = readShop(folder)
   const results = calls.map(([name, input]) => callRetail(shop, name, input as Record<string, unknown>))

@@ -38,7 +38,7 @@ describe.each([
   it('answers', async () => {
     const answer = await start().model.invoke('[[say good day]]')
     expect(answer.text).toBe('good day')
-    expect(answer.usage_metadata?.total_tokens).toBeGreaterThan(0)
+    expect(answer.usage_metadata).toMatchObject({ total_tokens: expect.any(Number) })
   })
 
   it('streams', async () => {

@@ -29,7 +29,7 @@ describe('npm run deploy', { timeout: 600_000 }, () => {
     expect(names()).toEqual(['talaria', 'talaria-history-1', 'talaria-history-2'])
     const bound = () =>
       deployed()
-        .metadata.bindings.filter(({ type }) => type === 'd1')
+        .metadata.bindings!.filter(({ type }) => type === 'd1')
         .map(({ name }) => name)
     expect(bound()).toEqual(['DB', 'HISTORY_1', 'HISTORY_2'])
     const more = await deploy(['--shards', '3'])

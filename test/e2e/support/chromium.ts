@@ -145,7 +145,7 @@ export async function openBrowser(path = chromium ?? ''): Promise<{ newPage: () 
   })
   const address = await new Promise<string>((resolve, reject) => {
     let output = ''
-    child.stderr.on('data', (part) => {
+    child.stderr?.on('data', (part) => {
       output += String(part)
       const [, url] = /DevTools listening on (ws:\S+)/.exec(output) ?? []
       if (url !== undefined) resolve(url)

@@ -56,6 +56,7 @@ export function createClient(url: string, key: string | undefined) {
 
 export type Message = {
   readonly id: string
+  readonly run_id?: string
   readonly seq: number
   readonly role: string
   readonly content: string | null

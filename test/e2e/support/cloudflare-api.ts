@@ -79,7 +79,7 @@ export class CloudflareApi {
         // The process that sent the request was killed meanwhile.
         .catch(() => undefined)
         .then((answer) => {
-          if (!answer) return request.socket.destroy()
+          if (!answer) return void request.socket.destroy()
           response.writeHead(answer.status, { 'content-type': 'application/json' })
           response.end(JSON.stringify(answer.body))
         })
@@ -311,7 +311,7 @@ const page = (result: readonly unknown[]): Result => ({
 })
 const wrap = (body: Result) => ({ success: true, errors: [], messages: [], ...body })
 const describeDatabase = ({ file: _file, ...rest }: Database) => ({ ...rest, version: 'production', num_tables: 0 })
-const textOf = async (part: FormDataEntryValue | null) =>
+const textOf = async (part: ReturnType<FormData['get']>) =>
   typeof part === 'string' ? part : ((await part?.text()) ?? '')
 
 /** wrangler reads the claims of a token. */

@@ -1,7 +1,6 @@
 /** Runs `talaria` for tests, with a home of its own. */
 
 import { type ChildProcess, fork, spawn } from 'node:child_process'
-import { fileURLToPath } from 'node:url'
 import { join } from 'node:path'
 import { compileCache, root } from './server.ts'
 
@@ -34,7 +33,7 @@ export function openCommandLine(home: string, server: () => Environment) {
   }
 
   async function runHere(args: readonly string[], more: Environment): Promise<Result> {
-    runner ??= fork(fileURLToPath(new URL('command-runner.mjs', import.meta.url)), [], {
+    runner ??= fork(join(import.meta.dirname, 'command-runner.mjs'), [], {
       stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
     })
     const child = runner

@@ -97,7 +97,7 @@ function openLink(socket: Duplex): GatewayLink {
     rest = Buffer.concat([rest, bytes])
     for (let read = decodeFrame(rest); read; read = decodeFrame(rest)) {
       rest = rest.subarray(read.size)
-      if (read.opcode === 8) return socket.end()
+      if (read.opcode === 8) return void socket.end()
       if (read.opcode !== 1) continue
       const frame = JSON.parse(read.text) as Frame
       if (frame.op === 1) send({ op: 11 })

@@ -150,7 +150,7 @@ const newRecord = (): { -readonly [Name in keyof SdkServer]: SdkServer[Name] } =
 export async function serveModern(): Promise<SdkServer> {
   const record = newRecord()
   const handler = createMcpHandler(() => createTools(record, 'modern'), { legacy: 'reject' })
-  return listen(record, toNodeHandler(handler))
+  return listen(record, toNodeHandler(handler) as RequestListener)
 }
 
 export async function serveLegacy(): Promise<SdkServer> {

@@ -21,7 +21,7 @@ const nameOf = (path: string) => decodeURIComponent(path.split('/files/')[1] ?? 
 function createWorkspace() {
   const files = new Map<string, { text: string; modified_at: string }>()
   const during = new Map<string, () => void>()
-  const refusals = new Map<string, ApiError>()
+  const refusals = new Map<string, Error>()
   let clock = 0
   const put = (name: string, text: string) => {
     const entry = { text, modified_at: new Date(++clock).toISOString() }

@@ -17,7 +17,7 @@ afterAll(() => homes.forEach((home) => rmSync(home, { recursive: true, force: tr
 type Sent = { readonly method: string; readonly path: string; readonly body: unknown }
 
 /** Holds what the routes of the API hold, as far as the import uses them. */
-function createStandIn({ refuse = (_sent: Sent): ApiError | undefined => undefined } = {}) {
+function createStandIn({ refuse = (_sent: Sent): Error | undefined => undefined } = {}) {
   const sent: Sent[] = []
   let agent: { soul?: string } = {}
   const memory = { memory: { entries: new Array<string>() }, user: { entries: new Array<string>() } }

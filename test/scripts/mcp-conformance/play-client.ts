@@ -9,7 +9,7 @@ import { provideScheduler } from './scheduler.ts'
 import { isJsonObject, type JsonObject } from '#agent/core/parse-json.ts'
 import type { Continuation, Elicitation } from '#agent/core/pending-request.ts'
 import { type Authority, systemAuthority } from '#agent/core/permission/authority.ts'
-import type { CallContext, Services, Tool } from '#agent/core/tool.ts'
+import type { CallContext, Tool } from '#agent/core/tool.ts'
 import { readElicitationAnswer } from '#agent/mcp/elicitation.ts'
 import { clock } from '#durable/platform/clock.ts'
 import { seal } from '#durable/platform/seal.ts'
@@ -167,7 +167,7 @@ async function callTool({ id, authority }: User, tool: Tool, input: JsonObject):
       kept,
       ...(continues && { continues }),
     }
-    const result = await tool.run(input, context as unknown as CallContext & Services)
+    const result = await tool.run(input, context as unknown as CallContext, {})
     if (!('later' in result)) return JSON.stringify(result.content)
     const { later } = result
     if (later.kind !== 'question' || !later.state) throw new Error('The call waits for something else.')

@@ -1,6 +1,7 @@
 /** Runs one exchange of a dialect over HTTP: a local server records the request and sends a recorded response. */
 
 import { createServer, type IncomingMessage, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { type Buffer, Buffer as Bytes } from 'node:buffer'
 import type { Delta, Dialect } from '#agent/core/dialect.ts'
 import type { RecordedResponse, Exchange, DialectHarness } from './conformance.ts'
@@ -23,7 +24,7 @@ export const exchangeOverHttp =
       const isError = (recorded.status ?? 200) >= 400
       const type = isError ? 'application/json' : (httpOptions.contentType ?? 'text/event-stream')
       response.writeHead(recorded.status ?? 200, { 'content-type': type, ...recorded.headers })
-      if (recorded.body.length) await new Promise<void>((done) => response.write(recorded.body, done))
+      if (recorded.body.length) await new Promise<void>((done) => void response.write(recorded.body, () => done()))
       else response.flushHeaders()
       if (recorded.ending === 'disconnects') response.socket?.destroy()
       else if (recorded.ending === undefined) response.end()
@@ -61,7 +62,7 @@ export const exchangeOverHttp =
         (error: unknown) => ({ error }),
       )
     server.closeAllConnections()
-    await new Promise<void>((closed) => server.close(closed))
+    await new Promise<void>((closed) => void server.close(() => closed()))
     const { path = '', headers = {}, text = 'null' } = requests[0] ?? {}
     return {
       path,
@@ -89,7 +90,7 @@ const readText = (incoming: IncomingMessage): Promise<string> =>
 const listen = (server: Server): Promise<string> =>
   new Promise((ready, reject) => {
     server.on('error', reject)
-    server.listen(0, '127.0.0.1', () => ready(`http://127.0.0.1:${server.address().port}`))
+    server.listen(0, '127.0.0.1', () => ready(`http://127.0.0.1:${(server.address() as AddressInfo).port}`))
   })
 
 export const sseResponse = (...events: readonly object[]): RecordedResponse => ({
