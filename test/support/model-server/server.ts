@@ -5,7 +5,6 @@
 
 import { Buffer } from 'node:buffer'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { send, sendJson } from './answer.ts'
 import { compile, replyAt, type Program } from './directive.ts'
 import { newJournal, now, type Entry } from './journal.ts'
@@ -165,7 +164,7 @@ export const startModelServer = async (options: { readonly port?: number } = {})
     server.on('error', reject)
     server.listen(options.port ?? 0, '127.0.0.1', resolve)
   })
-  const { port } = server.address() as AddressInfo
+  const { port } = server.address() as { readonly port: number }
   return {
     url: `http://127.0.0.1:${port}/v1`,
     port,

@@ -1,7 +1,6 @@
 /** Runs one exchange of a dialect over HTTP: a local server records the request and sends a recorded response. */
 
 import { createServer, type IncomingMessage, type Server } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { type Buffer, Buffer as Bytes } from 'node:buffer'
 import type { Delta, Dialect } from '#agent/core/dialect.ts'
 import type { RecordedResponse, Exchange, DialectHarness } from './conformance.ts'
@@ -90,7 +89,9 @@ const readText = (incoming: IncomingMessage): Promise<string> =>
 const listen = (server: Server): Promise<string> =>
   new Promise((ready, reject) => {
     server.on('error', reject)
-    server.listen(0, '127.0.0.1', () => ready(`http://127.0.0.1:${(server.address() as AddressInfo).port}`))
+    server.listen(0, '127.0.0.1', () =>
+      ready(`http://127.0.0.1:${(server.address() as { readonly port: number }).port}`),
+    )
   })
 
 export const sseResponse = (...events: readonly object[]): RecordedResponse => ({
