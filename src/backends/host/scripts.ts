@@ -114,7 +114,7 @@ export const prepare = ({ state, root }: HostFolders): string =>
   `${movedWorkspace}S=${quote(state)}; R=${quote(root)}
 [ -d "$R" ] || findWorkspace
 moveAside || exit 1
-[ -d "$S" ] || rm -f -- "$S"; mkdir -p "$S" "\${R%/*}" && chmod 700 "$S" || exit 1
+[ -d "$S" ] || rm -f -- "$S"; mkdir -p "$S" "\${R%/*}/" && chmod 700 "$S" || exit 1
 if mkdir "$R" 2>/dev/null; then echo ${madeWord}; rm -f "$S/inode"; else [ -d "$R" ] || exit 1; fi
 [ -e "$S/boot" ] || { cat /proc/sys/kernel/random/uuid > "$S/boot.new" && mv "$S/boot.new" "$S/boot"; } || exit 1
 [ -s "$S/inode" ] && [ ! -e "$S/restored" ] || noteWorkspace; rm -f "$S/restored"; ${keepSpare('"$S"')}; :`

@@ -2,6 +2,7 @@ import type { HostPort } from '#backends/host/host-port.ts'
 
 export function createLocalHost(options?: {
   readonly isUser?: boolean
+  readonly isAtRoot?: boolean
   /** Scripts see a control group that counts no process killed for lack of memory, and may change it. */
   readonly hasMemoryGroup?: boolean
 }): {
