@@ -66,11 +66,12 @@ const joinMs = 100
 const pollMs = 3
 /** Also where the clock does not go on. */
 const maxPolls = Math.ceil(joinMs / pollMs)
-/** When the load of a tenant that runs in this isolate began. */
-const loads = new BoundedMap<string, number>(maxCached)
+/** `joined`: how many requests have waited for it. Some of them may have been cancelled. */
+type Load = { readonly began: number; joined: number }
+/** The loads of tenants that run in this isolate. */
+const loads = new BoundedMap<string, Load>(maxCached)
 /** So many may look every `pollMs`. More of them look less often, or a burst would be slowed down by looking. */
 const promptWaiters = 8
-let waiterCount = 0
 
 export async function fetchTenantSnapshot(env: Env, id: string): Promise<TenantSnapshot> {
   const now = clock.now()
@@ -80,8 +81,8 @@ export async function fetchTenantSnapshot(env: Env, id: string): Promise<TenantS
   if (cached && isWithin(snapshotMaxAgeMs, cached.at, now) && isWithin(refreshAfterMs, cached.refreshedAt, now))
     return cached.snapshot
   if (cached) cached.refreshedAt = now
-  const began = loads.get(id)
-  const joined = began === undefined ? undefined : await joinLoad(id, began)
+  const load = loads.get(id)
+  const joined = load && (await joinLoad(id, load))
   return joined ?? loadSnapshot(env, id)
 }
 
@@ -92,25 +93,22 @@ const isWithin = (ms: number, at: number, now: number): boolean => at <= now && 
  * Waits for the load that another request has begun, so that a burst asks the tenant's object once. It looks at the cache
  * again and again: a promise of another request would never end if that request was cancelled.
  */
-async function joinLoad(id: string, began: number): Promise<TenantSnapshot | undefined> {
-  waiterCount++
-  try {
-    for (let polls = 0; polls < maxPolls && clock.now() - began < joinMs; polls++) {
-      await clock.wait(pollMs * Math.max(1, waiterCount / promptWaiters))
-      const cached = cache.get(id)
-      if (cached && cached.at >= began && cached.at <= clock.now()) return cached.snapshot
-      if (loads.get(id) !== began) return undefined
-    }
-    return undefined
-  } finally {
-    waiterCount--
+async function joinLoad(id: string, load: Load): Promise<TenantSnapshot | undefined> {
+  load.joined++
+  for (let polls = 0; polls < maxPolls && clock.now() - load.began < joinMs; polls++) {
+    await clock.wait(pollMs * Math.max(1, load.joined / promptWaiters))
+    const cached = cache.get(id)
+    if (cached && cached.at >= load.began && cached.at <= clock.now()) return cached.snapshot
+    if (loads.get(id) !== load) return undefined
   }
+  return undefined
 }
 
 async function loadSnapshot(env: Env, id: string): Promise<TenantSnapshot> {
   const now = clock.now()
   const before = lastChange(id)
-  loads.set(id, now)
+  const load: Load = { began: now, joined: 0 }
+  loads.set(id, load)
   try {
     const snapshot = { ...(await tenantStub(env, id).snapshot()), loadedAt: now }
     mergeHealth(id, snapshot.keys)
@@ -119,7 +117,7 @@ async function loadSnapshot(env: Env, id: string): Promise<TenantSnapshot> {
     if (lastChange(id) === before) cache.set(id, { snapshot, at: now, refreshedAt: now })
     return snapshot
   } finally {
-    if (loads.get(id) === now) loads.delete(id)
+    if (loads.get(id) === load) loads.delete(id)
   }
 }
 
