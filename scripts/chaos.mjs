@@ -82,7 +82,7 @@ function longTables() {
   return { name: 'long tables', env: { TALARIA_LONG: 'all' }, args: files }
 }
 
-// What follows is called before this line is reached, so it is functions, and no constants.
+// Functions and no constants: they are called above, where constants of below have no value yet.
 
 /** A part that a number of 0 leaves out. */
 function unlessNone(count, part) {

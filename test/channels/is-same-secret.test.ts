@@ -6,11 +6,14 @@ describe('isSameSecret', () => {
     ['secret', 'secret', true],
     ['secret', 'secreT', false],
     ['secret', 'secret ', false],
+    ['secret', 'secretsecret', false],
+    ['secretsecret', 'secret', false],
+    ['ä€😀', 'ä€😀', true],
     ['', '', false],
     [null, undefined, false],
     [null, 'secret', false],
     ['secret', undefined, false],
-  ])('compares %j and %j', async (given, expected, isSame) => {
+  ])('compares %j and %j', (given, expected, isSame) => {
     expect(isSameSecret(given, expected)).toBe(isSame)
   })
 })
