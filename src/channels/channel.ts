@@ -391,7 +391,7 @@ export type Channel = {
     reference: MediaReference,
     maxBytes: number,
   ) => Promise<FetchedMedia>
-  /** Tells the platform the webhook address (or takes it back), and checks that it arrived. Never rejects. */
+  /** Registers the webhook address with the platform (or takes it back), and checks that it arrived. Never rejects. */
   readonly register?: (connection: ChannelConnection, isOn: boolean) => Promise<Registration>
   /** The app that a person has to install at the platform, as a file. */
   readonly manifest?: (connection: ChannelConnection, name: string) => Promise<Manifest>

@@ -7,7 +7,7 @@ const maxParallelReads = 5
 type ColdBody = { readonly body?: unknown }
 const isCold = ({ body }: ColdBody): boolean => typeof body === 'string' && body.startsWith(coldMark)
 
-/** Puts the text back into rows that were read. Throws when it cannot be read. */
+/** Restores the text of rows that were read. Throws when it cannot be read. */
 export async function warmRows<T>(rows: readonly T[], blobs: R2Bucket): Promise<readonly T[]> {
   if (!rows.some((row) => isCold(row as ColdBody))) return rows
   const warmed = [...rows]

@@ -97,7 +97,7 @@ const withMarkedReads = (history: HistoryPort, addMarks: CallContext['addMarks']
   }
 }
 
-/** Tells the model why it finds less than there is. */
+/** Explains to the model why it finds less than there is. */
 const reachTexts = {
   chat: 'Only the conversations of this chat are searched.',
   session: 'Only this conversation can be read: the sender may not read others.',

@@ -1,4 +1,4 @@
-/** Tells whether settings name a toolset or a tool that exists. Tools of MCP servers may be named before they exist. */
+/** Decides whether settings name a toolset or a tool that exists. Tools of MCP servers may be named before they exist. */
 
 import { matchesWildcard } from '#agent/policy/wildcard.ts'
 import { tools } from './index.ts'

@@ -1,4 +1,4 @@
-/** Knows under which names a language is written behind the fence of a code block. */
+/** Lists under which names a language is written behind the fence of a code block. */
 
 export type Language =
   | 'css'

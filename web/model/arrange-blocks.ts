@@ -74,7 +74,7 @@ const groupOf = (block: ToolBlock): CallsBlock => ({
   items: [block],
 })
 
-/** Puts behind the last block of each run the files that it has made and changed. */
+/** Inserts behind the last block of each run the files that it has made and changed. */
 function addResults(blocks: readonly Block[], changed: ChangedFiles): readonly Block[] {
   const runs = new Map<string, Block[]>()
   for (const block of blocks) {

@@ -10,7 +10,7 @@ const signs = '[](){}<>|";&\\/'
 const hide = (label: string): string =>
   decode(label).replace(/[[\](){}<>|";&\\/]/g, (sign) => String.fromCharCode(firstSign + signs.indexOf(sign)))
 
-/** Puts the signs back into the finished SVG, and drops the only words of the library: `(no attributes)` of an entity. */
+/** Restores the signs in the finished SVG, and drops the only words of the library: `(no attributes)` of an entity. */
 export const showSigns = (svg: string): string =>
   svg
     .replace(/(?<=font-style="italic">)\(no attributes\)(?=<)/g, '')

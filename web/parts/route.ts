@@ -1,4 +1,4 @@
-/** Knows which screen the address names: `#/screen/id/part`. Fragments need no route of the server. */
+/** Parses which screen the address names: `#/screen/id/part`. Fragments need no route of the server. */
 
 import { computed, signal } from '@preact/signals'
 

@@ -62,7 +62,7 @@ const asSaid: ErrorWords = {
 const loadErrorWords = async (): Promise<ErrorWords> =>
   (errorWords.value ??= await import('../words/errors.ts').catch(() => asSaid))
 
-/** Puts what the API says to its clients into the words of the page. Empty for a moment while these are loaded. */
+/** Translates what the API says to its clients into the words of the page. Empty for a moment while these are loaded. */
 export function explain(error: unknown): string {
   if (isMissingPart(error)) return t('missingPart')
   if (!(error instanceof ApiError)) return error instanceof Error ? error.message : String(error)
@@ -77,17 +77,17 @@ export async function explainNow(error: unknown): Promise<string> {
   return explain(error)
 }
 
-/** Says why a run has failed in the words of the page. */
+/** Explains why a run has failed in the words of the page. */
 export function explainFailure(notice: string): string {
   if (!errorWords.value) void loadErrorWords()
   return errorWords.value?.explainFailure(notice, language.value) ?? ''
 }
 
-/** Says why a call waits for an approval. Undefined: its own words are all that there is. */
+/** Explains why a call waits for an approval. Undefined: its own words are all that there is. */
 export function explainReason(reason: string): string | undefined {
   if (!errorWords.value) void loadErrorWords()
   return errorWords.value?.explainReason(reason, language.value)
 }
 
-/** Says a sentence politely to screen readers. */
+/** Announces a sentence politely to screen readers. */
 export const say = (text: string): void => void (spoken.value = text)

@@ -1,4 +1,4 @@
-/** Says in German what each command does. The API says it in English. */
+/** Describes in German what each command does. The API says it in English. */
 
 /** By what the API says. */
 export const germanCommands: Readonly<Record<string, string>> = {

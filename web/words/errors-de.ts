@@ -1,4 +1,4 @@
-/** Says in German what the API says in English. It is loaded with the first error of a page in German. */
+/** Translates into German what the API says in English. It is loaded with the first error of a page in German. */
 
 /** By the sentence of the API. `{1}`, `{2}` stand for the parts that change. A code says what has no sentence here. */
 export const germanErrors: Readonly<Record<string, string>> = {

@@ -1,4 +1,4 @@
-/** Says what has failed, by the code of the API, and in German also by its sentence. It is loaded with the first error. */
+/** Explains what has failed, by the code of the API, and in German also by its sentence. It is loaded with the first error. */
 
 import { germanErrors, germanFailures, germanReasons } from './errors-de.ts'
 
@@ -106,7 +106,7 @@ function match(message: string, parts: readonly string[]): readonly string[] | u
   return at === message.length ? values : undefined
 }
 
-/** Says a notice of a failed run in the language of the page: what happened, and the words of the provider. */
+/** Renders a notice of a failed run in the language of the page: what happened, and the words of the provider. */
 export function explainFailure(notice: string, language: string): string {
   const [reason] = Object.keys(germanFailures)
     .filter((one) => notice.startsWith(one))
@@ -117,6 +117,6 @@ export function explainFailure(notice: string, language: string): string {
   return `Das konnte ich nicht beenden: ${germanFailures[reason]}${detail}. Vom Gespräch ist nichts verloren; du kannst es noch einmal versuchen.`
 }
 
-/** Says why a call waits or a server of MCP is not there. Undefined: only in the words that it has, because others may have written them. */
+/** Explains why a call waits or a server of MCP is not there. Undefined: only in the words that it has, because others may have written them. */
 export const explainReason = (reason: string, language: string): string | undefined =>
   language === 'de' ? translateReason(reason) : reason

@@ -1,4 +1,4 @@
-/** Says in German which secret a platform asks for. The API says it in English. */
+/** Names in German which secret a platform asks for. The API says it in English. */
 
 /** By what the API says. */
 export const germanHints: Readonly<Record<string, string>> = {

@@ -1,4 +1,4 @@
-/** Says where a session, a cost or a notice comes from. */
+/** Names where a session, a cost or a notice comes from. */
 
 import { en } from './en.ts'
 import { t, type Word } from './words.ts'

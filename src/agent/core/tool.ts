@@ -126,7 +126,7 @@ export type HistoryPort = {
     sort?: 'newest' | 'oldest',
     filter?: SearchFilter,
   ) => Promise<readonly HistoryHit[]>
-  /** Says that a date of the query does not exist. Undefined when all do. */
+  /** Returns a message when a date of the query does not exist. Undefined when all do. */
   readonly findWrongDate?: (query: string) => Promise<string | undefined>
   /**
    * Reads `window` messages on each side of the seq `around`. Without a range: the first 20 and the last 10. Undefined
@@ -199,7 +199,7 @@ export type Services = {
   readonly jobs: JobScheduler
   /** Makes images, speech and video. */
   readonly media: Media
-  /** Looks at images. */
+  /** Analyses images. */
   readonly vision: Vision
   /** The one browser of the session. */
   readonly browser: Browser
@@ -250,7 +250,7 @@ export type Tool = {
   readonly inputSchema: object
   readonly search?: ToolSchema['search']
   readonly needs: readonly ServiceName[]
-  /** Tells whether the deployment has what the tool needs beside services. Absent: it needs nothing. */
+  /** Returns whether the deployment has what the tool needs beside services. Absent: it needs nothing. */
   readonly availability?: (deployment: ToolDeployment) => Availability
   readonly effect: Effect
   /** The effect of one call, when it depends on the input. */

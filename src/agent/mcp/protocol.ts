@@ -181,7 +181,7 @@ export const excerptOf = (text: string): string =>
     .trim()
     .slice(0, maxExcerptChars)
 
-/** Says why an answer with a good status is none to the request. */
+/** Explains why an answer with a good status does not belong to the request. */
 export function explainNoAnswer(text: string): string {
   if (!text.trim()) return 'The server answered with nothing.'
   const excerpt = excerptOf(text) || 'it has no text'

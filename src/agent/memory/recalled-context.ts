@@ -1,5 +1,5 @@
 /**
- * Puts recalled memories behind a message of the user, for the model alone. They are stored beside the text of the
+ * Appends recalled memories to a message of the user, for the model alone. They are stored beside the text of the
  * message, so that later requests repeat the same bytes, and nobody who reads the message sees them.
  */
 

@@ -33,6 +33,6 @@ export function endCancelledCall(turn: Turn, partial: string | undefined, now: n
   }
 }
 
-/** Puts the text of an unfinished answer before the message. */
+/** Inserts the text of an unfinished answer before the message. */
 export const withDraft = ({ draft }: Turn, message: AssistantMessage): AssistantMessage =>
   draft ? { ...message, content: [{ type: 'text', text: `${draft}\n\n` }, ...message.content] } : message

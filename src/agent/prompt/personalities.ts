@@ -44,6 +44,6 @@ export function findPersonality(name: string, own: OwnPersonalities = {}): strin
 export const listPersonalities = (own: OwnPersonalities = {}): readonly string[] =>
   [...new Set([...builtInPersonalities, ...Object.keys(own)])].toSorted()
 
-/** Tells the model how far the personality goes. */
+/** Limits how far the model takes the personality. */
 export const renderPersonality = (text: string): string =>
   `Your manner of speaking, in answers to the person only; files, code, commands and messages to others stay plain:\n${text}`

@@ -112,7 +112,7 @@ export function renderTask(version: A2aVersion, run: TaskRun, { asked, history =
 
 const textOf = (value: unknown): string => (typeof value === 'string' ? value : '')
 
-/** Says what a run waits for. Another agent answers questions; a call is allowed by people alone. */
+/** Describes what a run waits for. Another agent answers questions; a call is allowed by people alone. */
 export const describeWait = ({ type, question, tool }: JsonObject): string =>
   type === 'question.request'
     ? textOf(question)

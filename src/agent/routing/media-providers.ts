@@ -1,4 +1,4 @@
-/** Tells who makes images, speech, transcriptions and video, and who looks at video: by the settings, else the first vendor that has a key. */
+/** Chooses who makes images, speech, transcriptions and video, and who looks at video: by the settings, else the first vendor that has a key. */
 
 import {
   analysisProviders,
@@ -60,7 +60,7 @@ function explainMissing(providers: readonly string[], deployment: ToolDeployment
   return text.charAt(0).toUpperCase() + text.slice(1)
 }
 
-/** Tells tools whether somebody makes these media. */
+/** Returns for tools whether somebody makes these media. */
 export const mediaAvailability =
   (use: MediaUse) =>
   (deployment: ToolDeployment): Availability => {

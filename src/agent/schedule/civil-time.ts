@@ -12,7 +12,7 @@ const maxAheadMs = 14 * hourMs
 const maxFormats = 200
 const formats = new BoundedMap<string, Intl.DateTimeFormat>(maxFormats)
 
-function parseFormat(zone: string): Intl.DateTimeFormat {
+function getFormat(zone: string): Intl.DateTimeFormat {
   let format = formats.get(zone)
   if (!format)
     formats.set(
@@ -65,7 +65,7 @@ export function wallTimeAt(zone: string, moment: number): number {
   if (zone === 'UTC') return moment
   const whole = Math.floor(moment / 1_000) * 1_000
   const parts: Record<string, string> = {}
-  for (const { type, value } of parseFormat(zone).formatToParts(whole)) parts[type] = value
+  for (const { type, value } of getFormat(zone).formatToParts(whole)) parts[type] = value
   const year = parts['era'] === 'BC' ? 1 - Number(parts['year']) : Number(parts['year'])
   const days = countDays(year, Number(parts['month']), Number(parts['day']))
   const seconds = (Number(parts['hour']) * 60 + Number(parts['minute'])) * 60 + Number(parts['second'])

@@ -1,4 +1,4 @@
-/** Says what was left out of a material and why, so that nothing disappears silently. */
+/** Lists what was left out of a material and why, so that nothing disappears silently. */
 
 import type { Finding, FindingKind } from './scan/finding.ts'
 

@@ -1,5 +1,5 @@
 /**
- * Puts values of the vault into fields of a page. The page is asked for its exact origin in the same step that fills, so
+ * Fills values of the vault into fields of a page. The page is asked for its exact origin in the same step that fills, so
  * that no navigation comes in between.
  */
 

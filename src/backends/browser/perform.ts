@@ -146,7 +146,7 @@ const statusTexts: Readonly<Record<number, string>> = {
   451: 'the page is not available for legal reasons',
 }
 
-/** Tells the model about dialogs, windows and refused requests that it would not see. */
+/** Informs the model about dialogs, windows and refused requests that it would not see. */
 function describeEvents({ dialogs, windows, requests }: BrowserPage): Readonly<Record<string, unknown>> {
   const blocked = requests.blocked.filter(({ isMainDocument }) => !isMainDocument)
   return {

@@ -101,7 +101,7 @@ type ReadDocument = {
   readonly owner: number | undefined
 }
 
-/** Puts the documents into each other. Those of frames without an owner are left out. */
+/** Nests the documents. Those of frames without an owner are left out. */
 function nest(read: readonly ReadDocument[], frames: readonly PageFrame[], clickable: ReadonlySet<number>): AxDocument {
   const build = ({ frame, nodes }: ReadDocument): AxDocument => {
     const at = frames.indexOf(frame)

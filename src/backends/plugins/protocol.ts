@@ -57,9 +57,9 @@ export const explainUses = (kind: Capability): string => `One call may use ctx.$
 
 /** The capabilities of a running call. After its end all of them fail. Errors are told as values. */
 export type PluginHost = {
-  readonly fetch: (url: string, request: PluginRequest) => Promise<Told<PluginResponse>>
-  readonly kv: (request: KvRequest) => Promise<Told<unknown>>
-  readonly llm: (request: LlmRequest) => Promise<Told<string>>
+  readonly fetch: (url: string, request: PluginRequest) => Promise<UseResult<PluginResponse>>
+  readonly kv: (request: KvRequest) => Promise<UseResult<unknown>>
+  readonly llm: (request: LlmRequest) => Promise<UseResult<string>>
 }
 
-export type Told<Value> = { readonly value: Value } | { readonly error: string }
+export type UseResult<Value> = { readonly value: Value } | { readonly error: string }

@@ -18,7 +18,7 @@ export type WebSend = (request: WebRequest) => Promise<{ readonly response: Resp
 
 export const isBlocked = (error: unknown): error is Error => error instanceof Error && error.name === 'BlockedAddress'
 
-/** Says in a few words why a request failed. */
+/** Explains in a few words why a request failed. */
 export function describeError(error: unknown): string {
   if (!(error instanceof Error)) return 'the request failed'
   if (error.name === 'TimeoutError' || error.name === 'AbortError') return 'it did not answer in time'

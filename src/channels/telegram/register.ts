@@ -1,4 +1,4 @@
-/** Tells Telegram the address of the webhook and the menu of commands. */
+/** Registers with Telegram the address of the webhook and the menu of commands. */
 
 import { commandTable } from '#agent/policy/slash-command/command-table.ts'
 import type { ChannelConnection, Registration } from '../channel.ts'

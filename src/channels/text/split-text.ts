@@ -87,7 +87,7 @@ export function chunkBetween(text: string, spans: readonly TextSpan[], from: num
   }
 }
 
-/** Puts a text in front of a chunk. */
+/** Prepends a text to a chunk. */
 export const withPrefix = ({ spans, text, ...rest }: MessageChunk, prefix: string): MessageChunk => ({
   ...rest,
   text: prefix + text,

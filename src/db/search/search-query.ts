@@ -162,7 +162,7 @@ function buildTerms(read: readonly ReadToken[], plain: string): Pick<Query, 'ter
   }
 }
 
-/** Tells whether a term may be a prefix. Searches the others as words. */
+/** Returns whether a term may be a prefix. Searches the others as words. */
 function createPrefixLimit(): (text: string) => boolean {
   let count = 0
   return (text) => prefixPattern.test(text) && ++count <= maxPrefixTerms

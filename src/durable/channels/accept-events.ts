@@ -231,7 +231,7 @@ const listRules = (settings: LoadedConnection['settings']) => ({
 })
 
 /**
- * Tells whether the tenant has let in a person whom no setting names. Sends an unknown person in a direct chat a code;
+ * Returns whether the tenant has let in a person whom no setting names. Sends an unknown person in a direct chat a code;
  * the code is not stored in an outbox, because a person who misses it gets another one by writing again.
  */
 async function checkPairing(

@@ -368,7 +368,7 @@ export class PhoneCall {
     this.#store(call)
   }
 
-  /** Tells the session that ordered the call how it went. */
+  /** Reports to the session that ordered the call how it went. */
   async #report({ said, sessionId, authority, isOpened, brief, isUncertain }: OrderState): Promise<void> {
     const { from, callSid } = this.#stored ?? this.#missing()
     const target = await this.#target()

@@ -323,7 +323,7 @@ type WorkingNoteOptions = {
 const minuteMs = 60_000
 
 /**
- * Tells a chat that a long turn still runs, and for how long: one message, edited at each interval. Where the platform
+ * Informs a chat that a long turn still runs, and for how long: one message, edited at each interval. Where the platform
  * cannot edit, a message comes after 1, 2, 4, 8 … intervals.
  */
 class WorkingNote {

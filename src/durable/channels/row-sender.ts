@@ -37,7 +37,7 @@ export type RowSenderOptions = {
   /** Makes a file that speaks a text, once for each run. Undefined: there is no speech. */
   readonly speak: (text: string, run: string) => Promise<string | undefined>
   readonly arm: () => void
-  /** Tells a person that a text was not sent in their name, or perhaps. */
+  /** Informs a person that a text was not sent in their name, or perhaps. */
   readonly reportDraft: (delivery: DeliveryRecord) => void
 }
 

@@ -1,5 +1,5 @@
 /**
- * Tells the tenant's object what those who watch all sessions want to know: that a run has begun, waits or has ended, and
+ * Reports to the tenant's object what those who watch all sessions want to know: that a run has begun, waits or has ended, and
  * that the line of the session in a list has changed. Nothing is sent before the first word of an answer, and nothing at
  * all while nobody watches.
  */

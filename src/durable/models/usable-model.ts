@@ -1,4 +1,4 @@
-/** Says whether a model can be called, and which are meant by a name that is none. */
+/** Decides whether a model can be called, and which are meant by a name that is none. */
 
 import { explainUnknownModel, isKnownModel } from '#agent/routing/known-model.ts'
 import { resolveRoute, type Sources } from '#agent/routing/route.ts'

@@ -37,7 +37,7 @@ async function readKeys({ ENCRYPTION_KEY = '', ENCRYPTION_KEY_PREVIOUS = '' }: K
   return Promise.all([current, ...previous].map(async (bytes) => ({ id: await idOf(bytes), bytes })))
 }
 
-/** Tells keys apart. Eight digits of a hash reveal nothing about 32 random bytes. */
+/** Distinguishes keys. Eight digits of a hash reveal nothing about 32 random bytes. */
 const idOf = (bytes: Uint8Array): Promise<string> =>
   sha256Hex(new Uint8Array([...encoder.encode('talaria key id '), ...bytes]), 4)
 

@@ -341,7 +341,7 @@ export class Session implements TurnSession {
     return withLogContext(readIds, work)
   }
 
-  /** Looks in the background for what the conversation teaches, when it is time. */
+  /** Searches in the background for what the conversation teaches, when it is time. */
   startReview(): void {
     const onFailure = (error: unknown) =>
       log.warn('learning.unstarted', 'A review of a conversation could not be started.', { error })

@@ -286,7 +286,7 @@ function start(session: Session, intake: Intake, { recalled, references, state, 
 const withNotes = (session: Session, message: UserMessage, { recalled, state }: Pick<Prepared, 'recalled' | 'state'>) =>
   withFileNews(session, { ...withRecalled(message, recalled), ...(state && { state }) })
 
-/** Tells the model which files others have changed since the last turn. In the first turn no file is news. */
+/** Informs the model which files others have changed since the last turn. In the first turn no file is news. */
 function withFileNews({ store, toolRuntime: { backend } }: Session, message: UserMessage): UserMessage {
   const note = backend.known?.takeNews()
   return note === undefined || !store.current() ? message : { ...message, note }

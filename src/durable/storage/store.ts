@@ -38,7 +38,7 @@ export type StoreOptions = {
   readonly now: () => number
   /** The last numbers that a lost object of the session has used. They are not in the rows. */
   readonly lastNumbers?: LastNumbers | undefined
-  /** Tells which messages belong to the current conversation. Absent: all. */
+  /** Returns which messages belong to the current conversation. Absent: all. */
   readonly conversation?: () => Conversation
   /** Masks secrets in the line about the session. */
   readonly redact?: (text: string) => string

@@ -20,9 +20,9 @@ export type TenantAccessOptions = {
   readonly roles: () => Roles
   /** Whether anybody listens to the events of the tenant. */
   readonly isWatched: () => boolean
-  /** Tells a session about the change. Resolves to whether the session still watches. */
+  /** Informs a session about the change. Resolves to whether the session still watches. */
   readonly announce: (sessionId: string, change: AccessReport) => Promise<boolean>
-  /** Tells the objects that hold further sockets of the tenant. */
+  /** Informs the objects that hold further sockets of the tenant. */
   readonly announceToRelays: (access: Access) => Promise<void>
   /** Called with every change, before it is announced. */
   readonly onChange: (access: Access) => void

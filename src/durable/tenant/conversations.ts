@@ -1,5 +1,5 @@
 /**
- * Knows which run answers a conversation, by the hash of its messages (docs/design/continuity.md). A hash has several
+ * Stores which run answers a conversation, by the hash of its messages (docs/design/continuity.md). A hash has several
  * continuations when the same words were sent more than once. Old ones are deleted.
  */
 

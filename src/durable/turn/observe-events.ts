@@ -1,4 +1,4 @@
-/** Tells plugins what has happened in a session, beside the turn. */
+/** Informs plugins of what has happened in a session, beside the turn. */
 
 import type { SessionEvent } from '#agent/core/event.ts'
 import { observers } from '#agent/core/hook.ts'

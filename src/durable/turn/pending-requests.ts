@@ -118,7 +118,7 @@ export function nextServerWake(session: TurnSession): number | undefined {
   return waiting.length ? Math.min(...waiting.map(untilOf)) : undefined
 }
 
-/** Looks at the tasks that are due, and cancels questions of servers that nobody has answered in time. */
+/** Polls the tasks that are due, and cancels questions of servers that nobody has answered in time. */
 export function continueDueCalls(session: TurnSession, now: number): void {
   for (const item of waitingForServers(session).filter((one) => untilOf(one) <= now)) {
     session.store.save(

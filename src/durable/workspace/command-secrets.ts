@@ -40,7 +40,7 @@ export async function execWithSecrets(
   return { ...result, env: Object.fromEntries(kept), cwd }
 }
 
-/** Tells the model which variables there are. */
+/** Lists the variables for the model. */
 export function describeSecrets({ env }: CommandSecrets): string {
   const names = Object.keys(env)
   return names.length ? ` Secrets in the environment of commands, masked in output: ${names.join(', ')}.` : ''

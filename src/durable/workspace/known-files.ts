@@ -17,7 +17,7 @@ export type KnownFilesOfSession = KnownFiles & {
   readonly forget: () => void
   /** Returns a note about changes that no turn has been told of. Undefined: there are none. */
   readonly takeNews: () => string | undefined
-  /** Looks on a host for changes of the files that the agent has seen last. Undefined: there is nothing to look for. */
+  /** Searches a host for changes of the files that the agent has seen last. Undefined: there is nothing to look for. */
   readonly check: () => Promise<void> | undefined
   /** Returns the function that ends the command. `timeoutMs`: of a background job, whose end is not reported. */
   readonly beginCommand: (timeoutMs?: number) => () => void

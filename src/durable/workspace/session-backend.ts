@@ -123,7 +123,7 @@ export function sessionBackend(options: SessionBackendOptions): SessionBackend {
 const withNote = (result: ExecResult, note: string | undefined): ExecResult =>
   note === undefined ? result : { ...result, stderr: `${note}\n${result.stderr}` }
 
-/** Tells the next command that files were left behind when the workspace moved. */
+/** Informs the next command that files were left behind when the workspace moved. */
 function withMoveNote(
   result: ExecResult,
   { record, write }: Pick<SessionBackendOptions, 'record' | 'write'>,
@@ -220,7 +220,7 @@ function selectBackend({ requestedKind, record, processesOn }: Selection, isChan
   return requested !== from && (isChanging || processesOn?.(from).length) ? from : requested
 }
 
-/** Tells for which processes the workspace waits before it moves. */
+/** Returns for which processes the workspace waits before it moves. */
 function describeStay({ requestedKind, record, processesOn }: Selection): string | undefined {
   const [requested, from] = [requestedKind(), kindWithFiles(record())]
   const names = requested === from ? [] : (processesOn?.(from) ?? [])

@@ -1,4 +1,4 @@
-/** Looks at the page: the model itself where it sees, else another model that answers the question. */
+/** Analyses the page: the model itself where it sees, else another model that answers the question. */
 
 import * as z from 'zod'
 import { getBrowserAvailability } from '#agent/policy/resolve-browser.ts'

@@ -1,4 +1,4 @@
-/** Tells the model that a file is not as it has seen it last. */
+/** Informs the model that a file is not as it has seen it last. */
 
 export const describeForeignChange = (path: string): string =>
   `${path} was changed since you last read or wrote it, and not by you. Nothing was written. Read it with read_file, then write what has to stay of both.`

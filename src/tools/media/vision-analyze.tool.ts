@@ -1,4 +1,4 @@
-/** Looks at an image: the model itself where it sees, else another model that describes it. */
+/** Analyses an image: the model itself where it sees, else another model that describes it. */
 
 import * as z from 'zod'
 import { assessReads } from '../assess-paths.ts'

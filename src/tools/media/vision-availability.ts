@@ -1,4 +1,4 @@
-/** Tells whether a model may see images: without a provider only the demo answers, which sees none. */
+/** Decides whether a model may see images: without a provider only the demo answers, which sees none. */
 
 import type { Availability, ToolDeployment } from '#agent/core/vendor/tool-deployment.ts'
 

@@ -14,7 +14,7 @@ const maxErrorChars = 300
 const maxSkills = 50
 const firstPollMs = 500
 const maxPollMs = 10_000
-/** Looks at a task that fail one after another, before the call ends without its outcome. */
+/** Polls of a task that fail one after another, before the call ends without its outcome. */
 const maxFailedPolls = 5
 const defaultWaitSeconds = 300
 const maxWaitSeconds = 600

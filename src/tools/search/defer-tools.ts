@@ -1,5 +1,5 @@
 /**
- * Puts three tools into the place of the schemas of many: `tool_search` finds the deferred tools, `tool_describe` shows
+ * Replaces the schemas of many tools by three: `tool_search` finds the deferred tools, `tool_describe` shows
  * their schemas, `tool_call` carries their calls. The deferred tools stay in the toolbox, so each call of one is judged
  * by its own name.
  */

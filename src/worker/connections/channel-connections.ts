@@ -110,7 +110,7 @@ function refuseTakenAddress(error: unknown): never {
   throw new AppError(409, 'conflict', 'This address belongs to another channel.', { param: 'settings.address' })
 }
 
-/** Tells the platform the address of the webhook. A failure is shown, and a test tries again. */
+/** Registers the address of the webhook with the platform. A failure is shown, and a test tries again. */
 async function register(env: Env, stored: Connection, isOn: boolean): Promise<Registration | undefined> {
   const channel = await loadChannel(stored.platform)
   if (!channel?.register) return undefined

@@ -1,4 +1,4 @@
-/** Puts the data of images and files, which lies in R2, into the items of the Responses API. */
+/** Inserts the data of images and files, which lies in R2, into the items of the Responses API. */
 
 import { blobPrefix } from '#durable/platform/addresses.ts'
 import type { RouteCall } from '../route.ts'

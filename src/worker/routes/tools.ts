@@ -62,7 +62,7 @@ const missingServices: Partial<Record<ServiceName, (deployment: Deployment) => s
   },
 }
 
-/** Tells what makes a tool available, or why nothing does. */
+/** Explains what makes a tool available, or why nothing does. */
 export function findAvailability(tool: Tool, deployment: Deployment): Availability {
   const missing = tool.needs.map((need) => missingServices[need]?.(deployment)).find((reason) => reason !== undefined)
   if (missing !== undefined) return { reason: missing }

@@ -1,4 +1,4 @@
-/** Says what a request to an unknown path probably meant, from the list of routes that the OpenAPI document shows. */
+/** Suggests what a request to an unknown path probably meant, from the list of routes that the OpenAPI document shows. */
 
 import { countEdits } from '#agent/policy/slash-command/edit-distance.ts'
 import type { KnownRoute } from './known-route.ts'

@@ -1,4 +1,4 @@
-/** Says what a key may do, in words beside the names of the API. */
+/** Describes what a key may do, in words beside the names of the API. */
 
 import { wordsOf } from '../../words/words.ts'
 

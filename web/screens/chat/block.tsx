@@ -106,7 +106,7 @@ function User({ block }: { readonly block: UserBlock }) {
   )
 }
 
-/** Puts the words of a message into the prompt library. */
+/** Adds the words of a message to the prompt library. */
 async function savePrompt(text: string): Promise<void> {
   const name = await ask({ title: t('savePrompt'), text: t('promptNameHint'), action: t('save'), field: '' })
   if (!name?.trim()) return

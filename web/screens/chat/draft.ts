@@ -16,7 +16,7 @@ export type Attachment =
 const prefix = 'talaria.draft.'
 export const suggestion = signal<string | undefined>(undefined)
 
-/** Puts words into the composer, which the person may change before they are sent. */
+/** Inserts words into the composer, which the person may change before they are sent. */
 export const suggest = (text: string): void => void (suggestion.value = text)
 
 export const readDraft = (id: string): string => localStorage.getItem(prefix + id) ?? ''

@@ -1,4 +1,4 @@
-/** Says below the messages what goes on, and how the last run has ended. */
+/** Shows below the messages what goes on, and how the last run has ended. */
 
 import { useEffect } from 'preact/hooks'
 import { get, path } from '../../api/client.ts'

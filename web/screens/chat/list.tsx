@@ -141,7 +141,7 @@ function useBlocks() {
   return { stored, blocks }
 }
 
-/** Puts the time of the first block of each day before it. */
+/** Inserts the time of the first block of each day before it. */
 function withDays(blocks: readonly Block[]): readonly (Block | string)[] {
   let last = ''
   return blocks.flatMap((block) => {
@@ -158,7 +158,7 @@ const ToEnd = ({ onClick }: { readonly onClick: () => unknown }) => (
   </div>
 )
 
-/** Puts the list, after its elements have changed, where the person reads. */
+/** Scrolls the list, after its elements have changed, to where the person reads. */
 function settle(list: HTMLElement, window: Shown, { isFollowing, anchor, last, shown }: Refs): void {
   if (isFollowing.current && last.value === undefined) list.scrollTop = list.scrollHeight
   else if (anchor.current) restoreAnchor(list, anchor.current)

@@ -165,7 +165,7 @@ async function deliverAll(messages: readonly Waiting[]): Promise<void> {
   }
 }
 
-/** Puts the words of a refused message before what is being written in its session. */
+/** Inserts the words of a refused message before what is being written in its session. */
 function offerAgain({ session, text }: Waiting, error: unknown): void {
   showError(error)
   const words = [text, readDraft(session)].filter(Boolean).join('\n\n')

@@ -1,4 +1,4 @@
-/** Says in words what a run does or waits for, and for how long. */
+/** Describes in words what a run does or waits for, and for how long. */
 
 import { useEffect, useRef, useState } from 'preact/hooks'
 import type { RunStatus } from '../../model/timeline.ts'

@@ -1,4 +1,4 @@
-/** Says in our words why files cannot be had, or not be stored. */
+/** Explains in our words why files cannot be had, or not be stored. */
 
 import { ApiError } from '../../api/client.ts'
 import { wordsOf } from '../../words/words.ts'

@@ -1,4 +1,4 @@
-/** Tells the media type of bytes by their first ones. What a server or a name says about them may be wrong. */
+/** Detects the media type of bytes by their first ones. What a server or a name says about them may be wrong. */
 
 export type DetectedType = { readonly mime: string; readonly extension: string }
 

@@ -1,4 +1,4 @@
-/** Tells the media type of a file by its name, and which types a browser may show without running anything. */
+/** Returns the media type of a file by its name, and which types a browser may show without running anything. */
 
 const types: Readonly<Record<string, string>> = {
   png: 'image/png',

@@ -1,4 +1,4 @@
-/** Tells which rights a turn lacks because of others who have contributed to its conversation, in words for people and models. */
+/** Lists which rights a turn lacks because of others who have contributed to its conversation, in words for people and models. */
 
 import { isRiskAbove, type Risk } from './approval.ts'
 import type { Authority, Scope } from './authority.ts'

@@ -43,7 +43,7 @@ export type ApprovalPolicy = {
   readonly grants: readonly string[]
   /** The highest risk that the authority of the turn may use. */
   readonly maxRisk?: Risk | undefined
-  /** Tells whether a role has taken a tool away since the turn began. */
+  /** Returns whether a role has taken a tool away since the turn began. */
   readonly isTakenAway?: ((tool: string) => boolean) | undefined
   /** Whether others who contribute to the conversation have taken the tool or the risk away. */
   readonly isLost?: ((tool: string, risk: Risk) => boolean) | undefined

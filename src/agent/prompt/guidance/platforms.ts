@@ -1,4 +1,4 @@
-/** Says how answers are read, by the source of the session. */
+/** Describes how answers are read, by the source of the session. */
 
 const files = 'To send a file of the workspace, write MEDIA:path on a line of its own.'
 const chat = `Answers are read on a phone: prefer short paragraphs and lists to tables and headings. ${files}`

@@ -1,4 +1,4 @@
-/** Puts the web search of a provider in the place of our tool, and describes its use in a reply. */
+/** Replaces our tool by the web search of a provider, and describes its use in a reply. */
 
 import type { ModelRequest, Quirks } from '#agent/core/dialect.ts'
 import type { AssistantMessage, ProviderData, ThinkingPart } from '#agent/core/message.ts'

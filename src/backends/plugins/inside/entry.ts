@@ -19,7 +19,7 @@ import {
   type PluginHost,
   type PluginRequest,
   type PluginTarget,
-  type Told,
+  type UseResult,
 } from '../protocol.ts'
 
 type Exported = { readonly run?: unknown; readonly [field: string]: unknown }
@@ -131,7 +131,7 @@ function findFunction({ tools, hooks }: PluginModule, { kind, name }: PluginTarg
 function createContext(host: PluginHost, { capabilities }: PluginCall, logs: string[]): object {
   const has = new Set(capabilities)
   const left: Record<Capability, number> = { ...maxUses }
-  const use = <Value>(kind: Capability, ask: () => Promise<Told<Value>>): Promise<Value> =>
+  const use = <Value>(kind: Capability, ask: () => Promise<UseResult<Value>>): Promise<Value> =>
     left[kind]-- > 0 ? open(ask()) : Promise.reject(new Error(explainUses(kind)))
   const kv = (request: KvRequest) => use('kv', () => host.kv(request))
   return Object.freeze({
@@ -158,7 +158,7 @@ function createContext(host: PluginHost, { capabilities }: PluginCall, logs: str
   })
 }
 
-async function open<Value>(telling: Promise<Told<Value>>): Promise<Value> {
+async function open<Value>(telling: Promise<UseResult<Value>>): Promise<Value> {
   const told = await telling
   if ('error' in told) throw new Error(told.error)
   return told.value

@@ -128,7 +128,7 @@ const belowFolder = (entries: readonly ArchiveEntry[], folder: string): readonly
         path.startsWith(`${folder}/`) ? [{ path: path.slice(folder.length + 1), bytes }] : [],
       )
 
-// Tells what an address of skills leads to: a repository, an archive, a file, an index, or a site.
+// Resolves what an address of skills leads to: a repository, an archive, a file, an index, or a site.
 
 type SkillSourceAddress =
   | RepositoryAddress

@@ -1,4 +1,4 @@
-/** Tells how the bytes of a web address are read: by their first bytes, and where these say nothing, by the content type. */
+/** Decides how the bytes of a web address are read: by their first bytes, and where these say nothing, by the content type. */
 
 import { detectMediaType } from '#agent/core/media/detect-media-type.ts'
 import { decodeText } from '../decode-text.ts'

@@ -25,7 +25,7 @@ export type SearchVendor = {
   readonly request: (access: { readonly baseUrl: string; readonly key: string }, query: WebQuery) => SearchVendorRequest
   /** Returns undefined for an answer in an unknown form. */
   readonly parse: (body: unknown) => readonly WebHit[] | VendorError | undefined
-  /** Says what to change, for a failure that has a usual cause. */
+  /** Suggests what to change, for a failure that has a usual cause. */
   readonly explain?: (detail: string) => string | undefined
 }
 

@@ -85,7 +85,7 @@ export function pageOf(picks: readonly CommandChoice[], page: number, command: s
   ]
 }
 
-/** Says how a command is used, after a wrong argument. */
+/** Explains how a command is used, after a wrong argument. */
 export function usageReply(name: CommandName): CommandReply {
   const command = findCommand(name)
   return reply(`Usage: ${command ? renderUsage(command) : `/${name}`}`)

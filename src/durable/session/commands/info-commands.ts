@@ -26,7 +26,7 @@ export const statusCommand: CommandHandler = async (session, { authority }) => {
   return reply([describeStatus(session), ...describeLimit(session, authority)].join('\n'))
 }
 
-/** Tells the sender that others limit the next turn. */
+/** Informs the sender that others limit the next turn. */
 function describeLimit(session: Session, authority: Authority): readonly string[] {
   const own = narrowByRoles(authority, session.tenant.access.roles)
   const isLimited = joinConversation(session, combineAuthorities([own])).withoutOthers !== undefined

@@ -170,7 +170,7 @@ function withText(message: WrittenSubmission, text: string, mode: RequestSubmiss
 const listFiles = (message: OpeningMessage | undefined): UserMessage['content'] =>
   message?.role === 'user' ? message.content.filter((part) => part.type === 'image' || part.unread) : []
 
-/** Says that the files of a command are not read. Empty without files. */
+/** Reports that the files of a command are not read. Empty without files. */
 function reportFiles(message: WrittenSubmission): string {
   const count = message.kind === 'inbound' ? (message.media?.length ?? 0) : listFiles(message.message).length
   if (!count) return ''

@@ -1,5 +1,5 @@
 /**
- * Knows the clients that wait for the runs of a session. When a client goes away and no other one waits for its run, the
+ * Tracks the clients that wait for the runs of a session. When a client goes away and no other one waits for its run, the
  * run is stopped, or taken back while it is queued. Only clients that have a name can go away (docs/design/continuity.md).
  */
 

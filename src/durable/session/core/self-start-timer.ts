@@ -1,4 +1,4 @@
-/** Tells when a session has to look at its goal, its loop and its heartbeat. */
+/** Returns when a session has to check its goal, its loop and its heartbeat. */
 
 import type { Goal } from '#agent/schedule/goal/goal.ts'
 import { type GoalFacts, type GoalStep, nextGoalStep } from '#agent/schedule/goal/next-goal-step.ts'

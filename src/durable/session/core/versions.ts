@@ -76,7 +76,7 @@ function describe({ journal }: Session, n: number, current: boolean): Version {
   return { id: `msg_${n}`, at: new Date(at).toISOString(), preview, current }
 }
 
-/** Puts a version in the place of the current one. False: there is no such version. */
+/** Replaces the current one by a version. False: there is no such version. */
 export function chooseVersion(session: Session, id: string): boolean {
   const { meta, store, journal } = session
   const chosen = listReachable(session).find(({ rows: [n] }) => id === `msg_${n}`)

@@ -441,7 +441,7 @@ function describeFile(
   }
 }
 
-/** Tells the person too. The text of the message counts in any case. */
+/** Informs the person too. The text of the message counts in any case. */
 function reportUnread(session: Session, { kind, name }: MediaReference, fetched: FetchedMedia): string {
   const shown = name === undefined ? `the ${kind}` : `the ${kind} ${escapeName(name)}`
   const detail = fetched.kind === 'failed' ? fetched.detail : 'it is empty'

@@ -81,7 +81,7 @@ export class HistorySubject extends RpcTarget {
     return this.#host.with(authority, listVersions)
   }
 
-  /** Puts a version in the place of the current one. */
+  /** Replaces the current one by a version. */
   chooseVersion(authority: Authority, id: string): Promise<'busy' | 'missing' | 'chosen' | undefined> {
     return this.#host.with(authority, (session) => {
       if (session.store.hasOpenTurn) return 'busy'

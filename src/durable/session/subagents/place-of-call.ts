@@ -1,4 +1,4 @@
-/** Tells whether the call that has delegated still takes its results. */
+/** Returns whether the call that has delegated still takes its results. */
 
 import type { EndedProgram } from '#agent/core/pending-request.ts'
 import type { ToolCall } from '#agent/core/turn.ts'

@@ -177,7 +177,7 @@ const createRequest = (authority: Authority, { runId, tenant, message, typed }: 
   target: { kind: 'existing' },
 })
 
-/** Tells the sessions whose questions have ended. One that cannot be reached asks later. Never rejects. */
+/** Informs the sessions whose questions have ended. One that cannot be reached asks later. Never rejects. */
 export async function answerAskers({ session, env }: { readonly session: Session; readonly env: Env }): Promise<void> {
   const { askers = [] } = session.meta
   await Promise.all(askers.map((asker) => answerOne(session, env, asker)))

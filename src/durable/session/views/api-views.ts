@@ -62,7 +62,7 @@ type MessageContext = {
   readonly sessionId: string
   /** The newest one. */
   readonly summary: Entry | undefined
-  /** Tells which messages belong to the current conversation. */
+  /** Returns which messages belong to the current conversation. */
   readonly conversation: Conversation
 }
 

@@ -1,5 +1,5 @@
 /**
- * Tells whether a conversation that a client sends goes on where a run of this session ended: the client repeats what
+ * Decides whether a conversation that a client sends goes on where a run of this session ended: the client repeats what
  * the run said. Clients drop reasoning and whitespace; without a stream they know only the last text of a part.
  */
 

@@ -84,7 +84,7 @@ export function eventsOfPart(session: Session, { runId, segment }: RunPart): Ses
   return events.slice(from, to || undefined)
 }
 
-/** Says what the open turn waits for, and how its caller answers. */
+/** Describes what the open turn waits for, and how its caller answers. */
 export function describeWaiting(session: Session, { runId }: RunPart, mayApprove: boolean): string {
   const pending = personRequests(session)
   const isQueued = session.store.queued().some(({ item }) => item.runId === runId)

@@ -1,5 +1,5 @@
 /**
- * Knows what belongs to the chats of a tenant and to no single session: the home chat of each platform, the last messages
+ * Stores what belongs to the chats of a tenant and to no single session: the home chat of each platform, the last messages
  * of groups that were not meant for the agent, the ids under which a platform knows the same person, and the names of
  * deliveries whose signatures do not cover them.
  */

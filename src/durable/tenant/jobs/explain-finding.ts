@@ -1,4 +1,4 @@
-/** Says what the scan of a prompt refuses, and how to go on. */
+/** Explains what the scan of a prompt refuses, and how to go on. */
 
 import type { Finding } from '#agent/untrusted/injection-scan.ts'
 

@@ -442,7 +442,7 @@ type TaskOwner = {
 }
 
 /**
- * Tells servers and agents that nobody waits for their tasks any more. It is a courtesy: one that cannot be reached goes
+ * Informs servers and agents that nobody waits for their tasks any more. It is a courtesy: one that cannot be reached goes
  * on.
  */
 export async function cancelTasks(owner: TaskOwner, tasks: readonly TaskRequest[]): Promise<void> {

@@ -248,7 +248,7 @@ export async function catchQuestion(result: Promise<JsonObject>): Promise<Answer
   }
 }
 
-// Tasks: the server works, and the alarm looks how far it is.
+// Tasks: the server works in the background, and the alarm polls it.
 
 type StartedTask = { readonly task: JsonObject; readonly isLegacy: boolean; readonly round: number }
 
@@ -282,7 +282,7 @@ function waitForTask({ context, alias }: UnfinishedCall, task: TaskState, round:
 async function pollTask(unfinished: UnfinishedCall, task: TaskState, round: number): Promise<Finished> {
   try {
     const found = await requireResult(unfinished.send({ method: 'tasks/get', params: { taskId: task.id } }))
-    return await settleLook(unfinished, { found, task, round })
+    return await settlePoll(unfinished, { found, task, round })
   } catch (error) {
     if (!(error instanceof McpFailure) || error.kind !== 'transport' || task.failures >= maxPollFailures) throw error
     return waitForTask(unfinished, { ...task, failures: task.failures + 1, pollMs: nextPoll(task) }, round)
@@ -291,7 +291,7 @@ async function pollTask(unfinished: UnfinishedCall, task: TaskState, round: numb
 
 const legacyResults: readonly unknown[] = ['input_required', 'completed', 'failed']
 
-async function settleLook(unfinished: UnfinishedCall, { found, task, round }: FoundTask): Promise<Finished> {
+async function settlePoll(unfinished: UnfinishedCall, { found, task, round }: FoundTask): Promise<Finished> {
   const { status, statusMessage } = found
   if (typeof statusMessage === 'string' && statusMessage) unfinished.context.reportProgress?.(`${statusMessage}\n`)
   const after = { ...task, failures: 0, pollMs: pollOf(found, nextPoll(task)) }

@@ -128,7 +128,7 @@ export class PluginHooks {
     return undefined
   }
 
-  /** Tells observers, whose answers are ignored. */
+  /** Informs observers, whose answers are ignored. */
   async observe(hook: HookName, event: Event, session: HookedSession): Promise<void> {
     const tool = typeof event['tool_name'] === 'string' ? event['tool_name'] : ''
     const read = () => ({})

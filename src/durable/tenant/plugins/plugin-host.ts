@@ -12,7 +12,7 @@ import {
   type PluginHost,
   type PluginRequest,
   type PluginResponse,
-  type Told,
+  type UseResult,
 } from '#backends/plugins/protocol.ts'
 import { redactorFor } from '#durable/platform/redaction.ts'
 import type { OpenedSecrets } from '#durable/platform/tenant-secrets.ts'
@@ -56,7 +56,11 @@ export function createPluginHost(options: HostOptions): PluginHost {
   }
 }
 
-async function callHost(address: string, request: PluginRequest, options: HostOptions): Promise<Told<PluginResponse>> {
+async function callHost(
+  address: string,
+  request: PluginRequest,
+  options: HostOptions,
+): Promise<UseResult<PluginResponse>> {
   const { env, tenantId, plugin, signal, runInBackground = ignoreEnd } = options
   const url = findGrantedAddress(address, plugin.grants)
   if (!url) return { error: `The plugin may call https addresses of these hosts: ${plugin.grants.fetch?.join(', ')}.` }
@@ -83,7 +87,11 @@ function findGrantedAddress(address: string, { fetch: hosts = [] }: PluginGrants
 const ignoreEnd = (work: Promise<unknown>): void => void work.catch(() => undefined)
 
 /** The code cannot set a header that holds a secret. */
-function addSecrets(host: string, given: PluginRequest['headers'], { plugin, secrets }: HostOptions): Told<Headers> {
+function addSecrets(
+  host: string,
+  given: PluginRequest['headers'],
+  { plugin, secrets }: HostOptions,
+): UseResult<Headers> {
   const headers = new Headers(given)
   for (const grant of plugin.grants.secrets ?? []) {
     if (grant.host !== host) continue
@@ -108,7 +116,10 @@ async function readResponse(response: Response, redact: (text: string) => string
   }
 }
 
-async function askModel(request: LlmRequest, { env, tenantId, plugin, model }: HostOptions): Promise<Told<string>> {
+async function askModel(
+  request: LlmRequest,
+  { env, tenantId, plugin, model }: HostOptions,
+): Promise<UseResult<string>> {
   const limit = plugin.grants.llm?.usd_per_day ?? 0
   const asked = readLlmRequest(request)
   if (!model || limit <= 0) return { error: 'No model can be asked here.' }

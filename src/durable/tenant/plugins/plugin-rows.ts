@@ -8,7 +8,7 @@ import { type Authority, isLimitedByRole } from '#agent/core/permission/authorit
 import { isGuard } from '#agent/plugins/plugin.ts'
 import { clock } from '#durable/platform/clock.ts'
 import type { SealedSecrets } from '#durable/platform/tenant-secrets.ts'
-import type { KvRequest, Told } from '#backends/plugins/protocol.ts'
+import type { KvRequest, UseResult } from '#backends/plugins/protocol.ts'
 import type { TenantAudit } from '../audit.ts'
 import type { StoredValues } from '../stored-values.ts'
 import { type ChangeCheck, TenantPart } from '../tenant-part.ts'
@@ -235,7 +235,7 @@ export class PluginRows extends TenantPart {
 
   // The store and the costs of the code.
 
-  kv(authority: Authority, name: string, request: KvRequest): Told<unknown> {
+  kv(authority: Authority, name: string, request: KvRequest): UseResult<unknown> {
     this.requireOwn(authority)
     if (!this.#find(name)) return { error: 'The plugin was deleted.' }
     if (request.do === 'list') return { value: this.#listKeys(name, request.prefix) }
@@ -265,7 +265,7 @@ export class PluginRows extends TenantPart {
       .map(({ key }) => key)
   }
 
-  #putValue(name: string, key: string, value: string): Told<unknown> {
+  #putValue(name: string, key: string, value: string): UseResult<unknown> {
     const { chars, keys } = this.#sql
       .exec<{ chars: number; keys: number }>(
         'SELECT coalesce(sum(length(key) + length(value)), 0) AS chars, count(*) AS keys FROM plugin_kv WHERE name = ? AND key <> ?',

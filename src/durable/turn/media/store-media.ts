@@ -1,5 +1,5 @@
 /**
- * Puts what was made into R2 and the workspace. What cannot be stored now is kept in the session, and the alarm tries
+ * Stores what was made in R2 and the workspace. What cannot be stored now is kept in the session, and the alarm tries
  * again: it was paid.
  */
 

@@ -24,7 +24,7 @@ export function createSessionWeb(
   showPage: (url: string, signal: AbortSignal) => Promise<ShownPage | undefined>,
   ask: SideModel['ask'],
 ): WebPort {
-  // Says nothing about the session or its tenant.
+  // Reveals nothing about the session or its tenant.
   const sessionId = newNonce()
   let readPage: PageReader | undefined
   const inFlight = new Map<string, Promise<SearchAnswer>>()

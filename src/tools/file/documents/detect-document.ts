@@ -1,4 +1,4 @@
-/** Tells the format of a document by its bytes. Its name and the type that a sender declares may be wrong. */
+/** Detects the format of a document by its bytes. Its name and the type that a sender declares may be wrong. */
 
 import { listArchiveEntries, toLatin } from './archive-entries.ts'
 

@@ -169,7 +169,7 @@ function questionsIn({ tool_calls: calls }: MessageRow): readonly string[] {
 
 type Sent = { readonly begun: string | undefined; readonly added: readonly string[]; readonly isWhole: boolean }
 
-/** Puts the ids of the sender to its messages. Those that the run has not read yet follow. */
+/** Adds the ids of the sender to its messages. Those that the run has not read yet follow. */
 function nameMessages(said: readonly Said[], { begun, added, isWhole }: Sent): readonly Said[] {
   const places = said.flatMap(({ by }, at) => (by === 'user' ? [at] : []))
   const first = isWhole ? places.shift() : undefined

@@ -115,7 +115,7 @@ function onKey(event: KeyboardEvent, submit: () => void, write: (text: string) =
 
 const valueOf = ({ currentTarget }: KeyboardEvent): string => (currentTarget as HTMLTextAreaElement).value
 
-/** Puts the last words of the person into the empty field. */
+/** Restores the last words of the person in the empty field. */
 function repeatLast(event: KeyboardEvent, write: (text: string) => void): void {
   const { live, messages } = timeline.value
   const sent = live.findLast((block) => block.kind === 'user')

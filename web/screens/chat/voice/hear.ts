@@ -1,4 +1,4 @@
-/** Hears one utterance: until somebody is quiet, or says by a button that it is whole. */
+/** Records one utterance: until somebody is quiet, or says by a button that it is whole. */
 
 import { addLevel, hasEnded, noActivity } from '../../../model/voice-activity.ts'
 import { language } from '../../../words/words.ts'

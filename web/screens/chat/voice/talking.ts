@@ -1,4 +1,4 @@
-/** Knows whether the voice mode is on, and whether this browser and deployment can have it. */
+/** Tracks whether the voice mode is on, and whether this browser and deployment can have it. */
 
 import { signal } from '@preact/signals'
 import { me } from '../../../api/me.ts'

@@ -75,7 +75,7 @@ type Talk = {
   readonly gone: AbortSignal
   readonly onState: (state: State) => void
   readonly onLevel: (level: number) => void
-  /** Says what the button does now. */
+  /** Describes what the button does now. */
   readonly onAct: (work: () => void) => void
 }
 

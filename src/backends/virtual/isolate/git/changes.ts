@@ -135,7 +135,7 @@ export const renderLetter = ({ before, after }: TreeChange): string => {
 
 type Count = { readonly path: string; readonly added: number; readonly removed: number; readonly binary: boolean }
 
-async function countCounts(changes: readonly TreeChange[]): Promise<Count[]> {
+async function countLines(changes: readonly TreeChange[]): Promise<Count[]> {
   const counts: Count[] = []
   for (const change of changes) {
     const comparison = await getComparison(change)
@@ -165,7 +165,7 @@ export async function renderStat(
   options: { readonly short: boolean } = { short: false },
 ): Promise<string> {
   if (changes.length === 0) return ''
-  const counts = await countCounts(changes)
+  const counts = await countLines(changes)
   if (options.short) return summary(counts)
   const widest = Math.max(...counts.map(({ path }) => path.length))
   const digits = String(Math.max(...counts.map(({ added, removed }) => added + removed))).length
