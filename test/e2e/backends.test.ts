@@ -3,26 +3,18 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { itInTurn } from '#test/support/long.ts'
 import { hasBubblewrap } from '../sandbox/bubblewrap.mjs'
-import { type SandboxServer, startSandbox, token } from '../sandbox/server.mjs'
-import { startModelServer } from '../support/model-server/server.ts'
+import { type SandboxServer, startSandbox } from '../sandbox/server.mjs'
 import { createClient } from './support/client.ts'
-import { deleteState, type Server, startServer } from './support/server.ts'
-import { modelSettings } from './support/shared.ts'
+import { type Equipped, useEquipped } from './support/equipped.ts'
 
 describe.skipIf(!hasBubblewrap)('the http backend behind a session (needs bubblewrap)', () => {
   let sandbox: SandboxServer
-  let model: Awaited<ReturnType<typeof startModelServer>>
-  let server: Server
+  let server: Equipped
   beforeAll(async () => {
-    ;[sandbox, model] = await Promise.all([startSandbox(), startModelServer()])
-    const backend = { SANDBOX_HTTP_URL: sandbox.url, SANDBOX_HTTP_TOKEN: token, SANDBOX_LANGUAGES: 'bash,python' }
-    server = await startServer({ env: { ...modelSettings(model.url), ...backend } })
+    server = await useEquipped()
+    sandbox = await startSandbox({ args: ['--port', String(server.ports.sandbox)] })
   })
-  afterAll(async () => {
-    await server.stop()
-    await Promise.all([sandbox.stop(), model.close()])
-    deleteState(server.state)
-  })
+  afterAll(() => sandbox.stop())
   /** The demo model runs what it is told to. */
   const demo = { model: 'demo/agent' }
 

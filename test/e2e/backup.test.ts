@@ -9,24 +9,23 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { isLong } from '#test/support/long.ts'
-import { createTenant, server as source } from './support/here.ts'
+import { createClient, newTenant } from './support/client.ts'
+import { type Equipped, useEquipped } from './support/equipped.ts'
+import { server as target } from './support/here.ts'
 import { deleteState, root, type Server, startServer } from './support/server.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'talaria-backup-'))
 const passphrase = 'correct horse battery'
-let target: Server
-let tenant: Awaited<ReturnType<typeof createTenant>>
+let source: Equipped
+let tenant: Awaited<ReturnType<typeof newTenant>>
 let session: string
 
 beforeAll(async () => {
-  ;[target, tenant] = await Promise.all([startServer(), createTenant()])
+  source = await useEquipped()
+  tenant = await newTenant(createClient(source.url, source.key))
   session = await fill()
 }, 180_000)
-afterAll(async () => {
-  await target?.stop()
-  if (target) deleteState(target.state)
-  rmSync(folder, { recursive: true, force: true })
-})
+afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
 type At = { readonly url: string; readonly key: string }
 const ofTenant = (url: string): At => ({ url, key: tenant.key ?? '' })
@@ -139,10 +138,11 @@ describe('a backup', { timeout: 120_000 }, () => {
 describe.each(isLong ? ['of a night'] : [])('a backup %s', { timeout: 180_000 }, () => {
   const nights = mkdtempSync(join(tmpdir(), 'talaria-night-'))
   let server: Server
+  let empty: Server
   let id: string
 
   beforeAll(async () => {
-    server = await startServer({ env: { BACKUP_PASSPHRASE: passphrase } })
+    ;[server, empty] = await Promise.all([startServer({ env: { BACKUP_PASSPHRASE: passphrase } }), startServer()])
     await request(server, 'PATCH', '/api/settings', { approvals: { mode: 'off' } })
     const session = { title: 'Kept', model: 'demo/agent' }
     id = (await request<{ id: string }>(server, 'POST', '/api/sessions', session)).id
@@ -151,8 +151,10 @@ describe.each(isLong ? ['of a night'] : [])('a backup %s', { timeout: 180_000 },
     await request(server, 'POST', '/api/memory', { target: 'memory', content: 'Kept.' }).catch(() => undefined)
   }, 180_000)
   afterAll(async () => {
-    await server?.stop()
-    if (server) deleteState(server.state)
+    for (const one of [server, empty]) {
+      await one?.stop()
+      if (one) deleteState(one.state)
+    }
     rmSync(nights, { recursive: true, force: true })
   })
 
@@ -178,17 +180,17 @@ describe.each(isLong ? ['of a night'] : [])('a backup %s', { timeout: 180_000 },
     const changed = join(nights, 'default', files.find((name) => name.startsWith('night-')) ?? '')
     const whole = readFileSync(changed, 'utf8')
     writeFileSync(changed, whole.replace(/"sha256":"./, '"sha256":"x'))
-    expect((await talaria(target, 'restore', nights)).output).toMatch(/list was changed/)
+    expect((await talaria(empty, 'restore', nights)).output).toMatch(/list was changed/)
     writeFileSync(changed, whole)
 
-    const restored = await talaria(target, 'restore', nights)
+    const restored = await talaria(empty, 'restore', nights)
     expect(restored.output).toMatch(/default: 1 sessions, .* 0 differ/)
     expect(restored.code).toBe(0)
-    expect(await checkpoints(target)).toEqual(await checkpoints(server))
-    expect(await checkpoints(target)).toMatchObject({ data: [{ n: 1 }, { n: 2 }] })
-    await request(target, 'POST', `/api/sessions/${id}/rollback`, {})
-    const headers = { authorization: `Bearer ${target.key}` }
-    const file = await fetch(`${target.url}/api/sessions/${id}/files/a.txt`, { headers })
+    expect(await checkpoints(empty)).toEqual(await checkpoints(server))
+    expect(await checkpoints(empty)).toMatchObject({ data: [{ n: 1 }, { n: 2 }] })
+    await request(empty, 'POST', `/api/sessions/${id}/rollback`, {})
+    const headers = { authorization: `Bearer ${empty.key}` }
+    const file = await fetch(`${empty.url}/api/sessions/${id}/files/a.txt`, { headers })
     expect(await file.text()).toBe('first')
   })
 

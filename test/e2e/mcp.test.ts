@@ -10,28 +10,23 @@ import {
   StreamableHTTPClientTransport,
   UnauthorizedError,
 } from '@modelcontextprotocol/client'
-import { randomInt } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type Browser, chromium, launchBrowser } from './support/chromium.ts'
 import { type Client, createClient, eventually, newTenant } from './support/client.ts'
+import { type Equipped, useEquipped } from './support/equipped.ts'
 import { onePixel, type SdkServer, serveLegacy, serveModern } from './support/mcp-sdk-server.ts'
-import { deleteState, newState, root, type Server, startServer } from './support/server.ts'
+import { root } from './support/server.ts'
 import { itInTurn } from '../support/long.ts'
-import { modelSettings } from './support/shared.ts'
 import { isRunEnd, subscribe } from './support/sse.ts'
 import { startModelServer } from '../support/model-server/server.ts'
 
 const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
-const state = newState()
-const port = 30_000 + randomInt(1_000)
-let server: Server
-let model: Awaited<ReturnType<typeof startModelServer>>
+let server: Equipped
 let modern: SdkServer
 let legacy: SdkServer
 let wiki: SdkServer
@@ -40,22 +35,15 @@ let client: Client
 let returns: Awaited<ReturnType<typeof listenForReturn>>
 
 beforeAll(async () => {
-  model = await startModelServer()
-  modern = await serveModern()
-  legacy = await serveLegacy()
-  wiki = await serveModern()
+  server = await useEquipped()
+  const { ports } = server
+  modern = await serveModern(ports.modern)
+  legacy = await serveLegacy(ports.legacy)
+  wiki = await serveModern(ports.wiki)
   const program = join(root, 'node_modules/@modelcontextprotocol/server-everything/dist/index.js')
-  everything = spawn(process.execPath, [program, 'streamableHttp'], { env: { ...process.env, PORT: String(port) } })
-  const MCP_SERVERS = JSON.stringify({
-    modern: { url: modern.url },
-    legacy: { url: legacy.url },
-    everything: { url: `http://127.0.0.1:${port}/mcp` },
-    wiki: { url: wiki.url },
-  })
-  returns = await listenForReturn()
-  // Public names: of nobody who listens, and of the app.
-  const WEB_HOST_MAP = JSON.stringify({ 'gone.example.com': 'http://127.0.0.1:9', 'app.example.com': returns.origin })
-  server = await startServer({ state, env: { ...modelSettings(model.url), MCP_SERVERS, WEB_HOST_MAP } })
+  const env = { ...process.env, PORT: String(ports.everything) }
+  everything = spawn(process.execPath, [program, 'streamableHttp'], { env })
+  returns = await listenForReturn(ports.app)
   client = (await newTenant(createClient(server.url, server.key))).client
   await client.send('PATCH', '/api/settings', { body: { approvals: { mode: 'off' } } })
   await eventually(
@@ -65,15 +53,12 @@ beforeAll(async () => {
   )
 })
 
-afterAll(async () => {
-  await server?.stop()
+afterAll(() => {
   everything?.kill()
   returns?.close()
   modern?.close()
   legacy?.close()
   wiki?.close()
-  await model?.close()
-  deleteState(state)
 })
 
 /** Runs one call of the model in a session of its own, and returns its result. */
@@ -107,10 +92,14 @@ describe.each(eras)('a %s server of the official SDK', (era) => {
   })
 
   it('shows its pictures to a model that sees', async () => {
-    await model.reset({ bodies: true })
-    const session = await client.newSession({ model: 'openai/gpt-5.1' })
+    const model = await startModelServer()
+    model.reset({ bodies: true })
+    const id = `openai/forward-${model.port}`
+    await client.send('PATCH', '/api/settings', { body: { models: { [id]: { images: true } } } })
+    const session = await client.newSession({ model: id })
     await client.chat(session, `[[call mcp__${era}__picture {} then say done]]`)
     expect(JSON.stringify(model.journal())).toContain(onePixel)
+    await model.close()
   })
 
   it('offers its resources and prompts', async () => {
@@ -207,7 +196,7 @@ describe('the reference server "everything"', () => {
 const documentUrl = 'https://app.example.com/client.json'
 
 /** Receives the browser that returns to an app, and publishes the metadata document of one. */
-function listenForReturn() {
+function listenForReturn(port: number) {
   let next = Promise.withResolvers<URLSearchParams>()
   const http = createServer((request, response) => {
     const { pathname, searchParams } = new URL(request.url ?? '', 'http://127.0.0.1')
@@ -227,8 +216,8 @@ function listenForReturn() {
   })
   return new Promise<{ origin: string; url: string; next: () => Promise<URLSearchParams>; close: () => void }>(
     (resolve) => {
-      http.listen(0, '127.0.0.1', () => {
-        const origin = `http://127.0.0.1:${(http.address() as AddressInfo).port}`
+      http.listen(port, '127.0.0.1', () => {
+        const origin = `http://127.0.0.1:${port}`
         resolve({ origin, url: `${origin}/callback`, next: () => next.promise, close: () => void http.close() })
       })
     },

@@ -5,16 +5,14 @@
 
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, type Server as HttpServer, type ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { json } from 'node:stream/consumers'
 import { gzipSync } from 'node:zlib'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { firstRows, itInTurn } from '#test/support/long.ts'
 import { lines, pdfWith } from '../backends/support/pdf.ts'
 import { type Asked, startModelServer } from '../support/model-server/server.ts'
-import { type Client, createClient, eventually } from './support/client.ts'
-import { deleteState, freePort, newState, type Server, startServer } from './support/server.ts'
-import { modelSettings } from './support/shared.ts'
+import { type Client, createClient, eventually, newTenant } from './support/client.ts'
+import { useEquipped } from './support/equipped.ts'
 
 type Page = { readonly type?: string; readonly encoding?: 'gzip'; readonly body: string | Uint8Array }
 type Result = {
@@ -61,13 +59,12 @@ const extracted: Readonly<Record<string, object>> = {
   '/app-led-away': { results: [{ url: 'http://169.254.169.254/latest', title: 'x', raw_content: 'secret' }] },
 }
 
-const state = newState()
 const asked: string[] = []
 let outside: HttpServer
 let intranet: HttpServer
 let model: Awaited<ReturnType<typeof startModelServer>>
-let server: Server
-let owner: Client
+let modelId: string
+let client: Client
 
 async function answerVendor(request: IncomingMessage, response: ServerResponse): Promise<void> {
   const body = (await json(request)) as { readonly query?: string; readonly urls?: readonly string[] }
@@ -87,8 +84,6 @@ function answer(request: IncomingMessage, response: ServerResponse): void {
   response.writeHead(200, { 'content-type': type, ...(encoding && { 'content-encoding': encoding }) }).end(body)
 }
 
-const addressOf = (one: HttpServer) => `http://127.0.0.1:${(one.address() as AddressInfo).port}`
-
 function answerIntranet(request: IncomingMessage, response: ServerResponse): void {
   const { pathname, searchParams } = new URL(request.url ?? '/', 'http://localhost')
   asked.push(`${request.headers['x-forwarded-host'] ?? ''}${pathname}`)
@@ -101,39 +96,22 @@ function answerIntranet(request: IncomingMessage, response: ServerResponse): voi
 }
 
 beforeAll(async () => {
-  outside = createServer(answer).listen(0, '127.0.0.1')
-  intranet = createServer(answerIntranet).listen(0, '127.0.0.1')
+  const { url, key, ports } = await useEquipped()
+  outside = createServer(answer).listen(ports.site, '127.0.0.1')
+  intranet = createServer(answerIntranet).listen(ports.intranet, '127.0.0.1')
   await Promise.all([once(outside, 'listening'), once(intranet, 'listening')])
   model = await startModelServer()
-  const [base, port] = [addressOf(outside), await freePort()]
-  const hosts = {
-    'site.example.com': base,
-    'intranet.example.com': addressOf(intranet),
-    'other.example.com': addressOf(intranet),
-    'talaria.example.com': `http://127.0.0.1:${port}`,
-  }
-  const env = {
-    ...modelSettings(model.url),
-    WEB_HOST_MAP: JSON.stringify(hosts),
-    DNS_RESOLVER_URL: `${addressOf(intranet)}/dns-query`,
-    TAVILY_API_KEY: 'tvly-end-to-end',
-    TAVILY_BASE_URL: `${base}/tavily`,
-    // Another file tests the browser.
-    CHROME_PATH: 'none',
-  }
-  server = await startServer({ state, port, env })
-  owner = createClient(server.url, server.key)
+  modelId = `openai/forward-${model.port}`
+  client = (await newTenant(createClient(url, key))).client
 })
 afterEach(() => {
   model.script(undefined)
   asked.length = 0
 })
 afterAll(async () => {
-  await server.stop()
   await model.close()
   outside.close()
   intranet.close()
-  deleteState(state)
 })
 
 const site = (path: string) => `http://site.example.com${path}`
@@ -141,10 +119,10 @@ const extractCall = (...paths: readonly string[]) => `web_extract ${JSON.stringi
 
 /** Runs calls one after the other, and returns their results as they are stored. */
 async function run(...calls: readonly string[]): Promise<readonly string[]> {
-  const session = await owner.newSession()
-  const { json: ended } = await owner.chat(session, `[[call ${calls.join(' then ')} then say done]]`)
+  const session = await client.newSession({ model: modelId })
+  const { json: ended } = await client.chat(session, `[[call ${calls.join(' then ')} then say done]]`)
   expect(ended).toMatchObject({ status: 'completed', output: 'done' })
-  return (await owner.messages(session)).filter(({ role }) => role === 'tool').map(({ content }) => content ?? '')
+  return (await client.messages(session)).filter(({ role }) => role === 'tool').map(({ content }) => content ?? '')
 }
 
 async function extract(...paths: readonly string[]): Promise<readonly Result[]> {
@@ -191,9 +169,9 @@ describe('the web tools of npm start', () => {
       if (step === 1) return { calls: [{ name: 'read_file', input: { path, offset: 590, limit: 30 } }] }
       return { text: 'done' }
     })
-    const session = await owner.newSession()
-    expect((await owner.chat(session, 'Read it all.')).json).toMatchObject({ status: 'completed', output: 'done' })
-    const [page = '', middle = ''] = (await owner.messages(session))
+    const session = await client.newSession({ model: modelId })
+    expect((await client.chat(session, 'Read it all.')).json).toMatchObject({ status: 'completed', output: 'done' })
+    const [page = '', middle = ''] = (await client.messages(session))
       .filter(({ role }) => role === 'tool')
       .map(({ content }) => content ?? '')
     expect(page.length).toBeLessThan(16_500)
@@ -225,8 +203,8 @@ describe('the web tools of npm start', () => {
     const started = Date.now()
     const hostile = extract('/nested', '/attributes', '/rows', '/strays', '/quotes')
     await eventually(() => asked.length, Boolean)
-    const other = await owner.newSession()
-    expect((await owner.chat(other, '[[say meanwhile]]')).json).toMatchObject({ output: 'meanwhile' })
+    const other = await client.newSession({ model: modelId })
+    expect((await client.chat(other, '[[say meanwhile]]')).json).toMatchObject({ output: 'meanwhile' })
     expect(Date.now() - started).toBeLessThan(maxHostileMs)
     const results = await hostile
     expect(Date.now() - started).toBeLessThan(maxHostileMs)
@@ -244,12 +222,12 @@ describe('the web tools of npm start', () => {
 describe('curl in the virtual shell', () => {
   beforeAll(async () => {
     const body = { terminal: { network: 'public' }, approvals: { mode: 'off' } }
-    await owner.send('PATCH', '/api/settings', { body })
+    await client.send('PATCH', '/api/settings', { body })
   })
   const shell = async (command: string): Promise<string> => {
-    const session = await owner.newSession({ model: 'demo/agent' })
+    const session = await client.newSession({ model: 'demo/agent' })
     asked.length = 0
-    return (await owner.chat(session, `run: ${command}`)).text
+    return (await client.chat(session, `run: ${command}`)).text
   }
 
   it('reaches a mapped host', async () => {

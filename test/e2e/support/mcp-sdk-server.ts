@@ -2,7 +2,6 @@
 
 import { randomUUID } from 'node:crypto'
 import { createServer, type IncomingMessage, type RequestListener } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
 import { NodeStreamableHTTPServerTransport, toNodeHandler } from '@modelcontextprotocol/node'
 import {
@@ -16,7 +15,6 @@ import {
 import * as z from 'zod'
 
 export type SdkServer = {
-  readonly url: string
   /** Calls that arrived, and calls that were cancelled, by tool. */
   readonly calls: string[]
   readonly cancelled: string[]
@@ -138,7 +136,6 @@ function createTools(record: SdkServer, era: 'modern' | 'legacy'): McpServer {
 }
 
 const newRecord = (): { -readonly [Name in keyof SdkServer]: SdkServer[Name] } => ({
-  url: '',
   calls: [],
   cancelled: [],
   more: [],
@@ -147,13 +144,13 @@ const newRecord = (): { -readonly [Name in keyof SdkServer]: SdkServer[Name] } =
   close: () => undefined,
 })
 
-export async function serveModern(): Promise<SdkServer> {
+export async function serveModern(port: number): Promise<SdkServer> {
   const record = newRecord()
   const handler = createMcpHandler(() => createTools(record, 'modern'), { legacy: 'reject' })
-  return listen(record, toNodeHandler(handler) as RequestListener)
+  return listen(record, port, toNodeHandler(handler) as RequestListener)
 }
 
-export async function serveLegacy(): Promise<SdkServer> {
+export async function serveLegacy(port: number): Promise<SdkServer> {
   const record = newRecord()
   const transports = new Map<string, NodeStreamableHTTPServerTransport>()
   const open = async () => {
@@ -164,7 +161,7 @@ export async function serveLegacy(): Promise<SdkServer> {
     await createTools(record, 'legacy').connect(transport)
     return transport
   }
-  return listen(record, (request, response) => {
+  return listen(record, port, (request, response) => {
     const id = request.headers['mcp-session-id']
     const known = typeof id === 'string' ? transports.get(id) : undefined
     if (typeof id === 'string' && !known) return void response.writeHead(404).end()
@@ -181,10 +178,9 @@ async function readBody(request: IncomingMessage): Promise<unknown> {
   return parts.length ? JSON.parse(Buffer.concat(parts).toString()) : undefined
 }
 
-async function listen(record: ReturnType<typeof newRecord>, handle: RequestListener): Promise<SdkServer> {
+async function listen(record: ReturnType<typeof newRecord>, port: number, handle: RequestListener): Promise<SdkServer> {
   const server = createServer(handle)
-  await new Promise<void>((ready) => server.listen(0, '127.0.0.1', ready))
-  record.url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/mcp`
+  await new Promise<void>((ready) => server.listen(port, '127.0.0.1', ready))
   record.close = () => (server.closeAllConnections(), void server.close())
   return record
 }

@@ -94,16 +94,20 @@ const isFree = (port: number): Promise<boolean> =>
     probe.listen(port, '127.0.0.1', () => probe.close(() => resolve(true)))
   })
 
+const given = new Set<number>()
+
 /**
- * Finds a port that stays free until the server listens: below the ephemeral ports of the system, and in a separate
- * range for each test worker.
+ * Finds a port that stays free until the server listens: below the ephemeral ports of the system, in a separate range for
+ * each test worker, and each port once.
  */
 export async function freePort(): Promise<number> {
   const range = 1_000
   const first = 20_000 + (Number(process.env['VITEST_POOL_ID'] ?? 0) % 10) * range
   for (;;) {
     const port = first + randomInt(range)
-    if (await isFree(port)) return port
+    if (given.has(port) || !(await isFree(port))) continue
+    given.add(port)
+    return port
   }
 }
 

@@ -2,6 +2,7 @@
 
 import type { TestProject } from 'vitest/node'
 import { startModelServer } from '../../support/model-server/server.ts'
+import { offerEquipped } from './equipped.ts'
 import { deleteState, freePort, migrateOnce, newState, startServer } from './server.ts'
 import { startTelegram } from './telegram-server.ts'
 
@@ -18,12 +19,16 @@ declare module 'vitest' {
       /** The test of the browser serves `http://shop.example.com` there. */
       readonly shopPort: number
     }
+    /** The address that starts the deployment of equipped.ts. */
+    readonly equipped: string
   }
 }
 
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
   const [model, telegram, forget] = await Promise.all([startModelServer(), startTelegram(), migrateOnce()])
+  const equipped = await offerEquipped(modelSettings(model.url))
   const closeAll = async () => {
+    await equipped.stop()
     forget()
     telegram.close()
     await model.close()
@@ -41,6 +46,7 @@ export default async function setup(project: TestProject): Promise<() => Promise
     await closeAll()
     throw error
   })
+  project.provide('equipped', equipped.url)
   project.provide('server', {
     url: server.url,
     key: server.key,
