@@ -6,7 +6,7 @@ import { firstRows, itInTurn } from '../support/long.ts'
 import { type Browser, chromium, launchBrowser, readBoxes } from './support/chromium.ts'
 import { type Client, newTenant } from './support/client.ts'
 import { owner } from './support/here.ts'
-import { signIn } from './support/page.ts'
+import { leave, signIn } from './support/page.ts'
 
 const words = {
   'en-US': {
@@ -68,7 +68,7 @@ describe.skipIf(chromium === undefined)('what tools do', () => {
     // Results are fields, not JSON.
     expect(await write.locator('.call-details').innerText()).not.toMatch(/[{}]/)
     expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(width)
-    await page.context().close()
+    await leave(page)
   })
 
   itInTurn('keeps the colours of a command when its run has ended', async () => {
@@ -80,11 +80,11 @@ describe.skipIf(chromium === undefined)('what tools do', () => {
     await page.getByText('Printed.', { exact: true }).waitFor()
     await page.locator('.end-of-run .actions').waitFor()
     await page.locator('.block.calls .tool > summary').click()
-    const red = page.locator('.term .ansi-red', { hasText: /^red$/ })
-    await red.waitFor()
-    const colour = (one: typeof red) => one.evaluate('(element) => getComputedStyle(element).color')
-    expect(await colour(red)).not.toBe(await colour(page.locator('.term')))
-    await page.context().close()
+    await page.locator('.term .ansi-red', { hasText: /^red$/ }).waitFor()
+    const colourOf = (selector: string) =>
+      page.evaluate<string>(`getComputedStyle(document.querySelector('${selector}')).color`)
+    expect(await colourOf('.term .ansi-red')).not.toBe(await colourOf('.term'))
+    await leave(page)
   })
 
   itInTurn('is the call itself when there is one, and says that it failed', async () => {
@@ -94,7 +94,7 @@ describe.skipIf(chromium === undefined)('what tools do', () => {
     const summary = page.locator('.block.calls > .tool > summary')
     await summary.waitFor()
     expect((await summary.innerText()).replace(/\s+/g, ' ')).toMatch(/^Read a file missing.txt Failed/)
-    await page.context().close()
+    await leave(page)
   })
 
   const screens: readonly (readonly [Locale, number])[] = [
@@ -131,7 +131,7 @@ describe.skipIf(chromium === undefined)('what tools do', () => {
       }
       expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(width)
       await client.post(`/api/sessions/${id}/stop`)
-      await page.context().close()
+      await leave(page)
     },
   )
 
@@ -142,6 +142,6 @@ describe.skipIf(chromium === undefined)('what tools do', () => {
     const link = page.locator('.block.calls .trail .subagent')
     await link.waitFor()
     expect(await link.innerText()).toMatch(/^Subagent[\s\S]*Fertig$/)
-    await page.context().close()
+    await leave(page)
   })
 })

@@ -8,7 +8,7 @@ import { itInTurn } from '#test/support/long.ts'
 import { type Browser, chromium, launchBrowser } from './support/chromium.ts'
 import { type Client, newTenant } from './support/client.ts'
 import { owner } from './support/here.ts'
-import { findViolations, openScreen, signIn } from './support/page.ts'
+import { findViolations, leave, openScreen, signIn } from './support/page.ts'
 import { root } from './support/server.ts'
 
 const rates = readFileSync(join(root, 'examples/plugins/rates.js'), 'utf8')
@@ -24,7 +24,10 @@ describe.skipIf(chromium === undefined)('the screens of what the API has', () =>
     client = (await newTenant(owner)).client
     page = await signIn(browser, client, { locale: 'en-US' })
   })
-  afterAll(async () => browser?.close())
+  afterAll(async () => {
+    await leave(page)
+    await browser?.close()
+  })
 
   it('keeps a secret, gives it to commands, and takes it back', async () => {
     await openScreen(page, 'secrets')
@@ -401,7 +404,7 @@ describe.skipIf(chromium === undefined)('the screens of what the API has', () =>
     await card.getByRole('button', { name: `New data key: ${tenant}` }).click()
     await own.getByRole('dialog').getByRole('button', { name: 'New data key' }).click()
     await card.getByText(/Sealed again: [1-9]/).waitFor()
-    await own.context().close()
+    await leave(own)
   })
 
   itInTurn('asks for the approval of a plugin in a dialog without a violation that axe finds', async () => {

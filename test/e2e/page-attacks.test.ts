@@ -6,7 +6,7 @@ import { attacks, formedAttacks } from './support/attacks.ts'
 import { type Browser, chromium, launchBrowser } from './support/chromium.ts'
 import { newTenant } from './support/client.ts'
 import { owner } from './support/here.ts'
-import { origin, signIn } from './support/page.ts'
+import { leave, origin, signIn } from './support/page.ts'
 
 /** Two messages each: the page shows the last fifty messages of a session. */
 const attacksOfSession = 24
@@ -117,7 +117,7 @@ describe.skipIf(chromium === undefined)('the answers of a model', () => {
       )
       // A name that may be a file of the workspace is looked up there, with the API of the page.
       expect(errors.filter((text) => !text.includes('404'))).toEqual([])
-      await page.context().close()
+      await leave(page)
     },
     300_000,
   )
@@ -171,6 +171,6 @@ describe.skipIf(chromium === undefined)('the answers of a model', () => {
         asked.filter((one) => isForeign(one) && !stopped.has(ended.get(one) ?? '')).map((one) => [one, ended.get(one)]),
       )
       .toEqual([])
-    await page.context().close()
+    await leave(page)
   }, 120_000)
 })

@@ -6,7 +6,7 @@ import { firstRows, itInTurn } from '../support/long.ts'
 import { type Browser, chromium, launchBrowser, readBoxes } from './support/chromium.ts'
 import { type Client, newTenant } from './support/client.ts'
 import { owner } from './support/here.ts'
-import { audit, fieldOf, type Locale, openPage } from './support/page.ts'
+import { audit, fieldOf, leave, type Locale, openPage } from './support/page.ts'
 
 const screens = [
   ['de-DE', 360],
@@ -91,7 +91,7 @@ describe.skipIf(chromium === undefined)('a conversation', () => {
       expect(await bad.getAttribute('aria-pressed')).toBe('true')
       await bad.click()
       await expect.poll(async () => (await ratings())[3]).toBe(undefined)
-      await page.context().close()
+      await leave(page)
     })
 
     it('is shared by a link that everybody can read until it is revoked, and saved as a PDF', async () => {
@@ -123,7 +123,7 @@ describe.skipIf(chromium === undefined)('a conversation', () => {
       await link.waitFor({ state: 'detached' })
       expect((await stranger.goto(url))?.status()).toBe(404)
       await stranger.context().close()
-      await page.context().close()
+      await leave(page)
     })
 
     it('that is temporary is in no list, and gone when another one is opened', async () => {
@@ -144,7 +144,7 @@ describe.skipIf(chromium === undefined)('a conversation', () => {
       await page.evaluate("location.hash = '#/chat'")
       await expect.poll(async () => (await client.get(`/api/sessions/${id}`)).status).toBe(404)
       expect(await page.getByRole('button', { name: words.temporary }).getAttribute('aria-pressed')).toBe('false')
-      await page.context().close()
+      await leave(page)
     })
 
     itInTurn('gives its words to the prompt library, which a slash offers', async () => {
@@ -162,7 +162,7 @@ describe.skipIf(chromium === undefined)('a conversation', () => {
       await page.keyboard.press('Enter')
       await expect.poll(() => fieldOf(page, locale).inputValue()).toBe('[[say kept]]')
       await expectWithin(page, width)
-      await page.context().close()
+      await leave(page)
     })
   })
 

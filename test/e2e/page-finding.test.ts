@@ -6,7 +6,7 @@ import { firstRows } from '../support/long.ts'
 import { type Browser, chromium, launchBrowser } from './support/chromium.ts'
 import { type Client, newTenant } from './support/client.ts'
 import { owner } from './support/here.ts'
-import { audit, fieldOf, fits, openPage, openScreen, origin } from './support/page.ts'
+import { audit, fieldOf, fits, leave, openPage, openScreen, origin } from './support/page.ts'
 
 const words = {
   'en-US': {
@@ -128,7 +128,7 @@ describe.skipIf(chromium === undefined)('a session', () => {
         [locale.slice(0, 2), 'See this.'],
       ])
       expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(width)
-      await page.context().close()
+      await leave(page)
     },
   )
 
@@ -184,7 +184,7 @@ describe.skipIf(chromium === undefined)('a session', () => {
       await page.getByRole('dialog').getByRole('combobox', { name: say.project, exact: true }).selectOption('')
       await expect.poll(async () => (await tenant.get('/api/sessions')).json.data[0].project_id).toBe(null)
       expect(errors).toEqual([])
-      await page.context().close()
+      await leave(page)
     },
   )
 })

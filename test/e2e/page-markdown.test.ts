@@ -5,7 +5,7 @@ import { firstRows, itInTurn } from '../support/long.ts'
 import { type Browser, chromium, launchBrowser, readBoxes } from './support/chromium.ts'
 import { type Client, newTenant } from './support/client.ts'
 import { owner } from './support/here.ts'
-import { origin, signIn } from './support/page.ts'
+import { leave, origin, signIn } from './support/page.ts'
 
 const answer = `Energy is \\(E = mc^2\\), not $5 or $6[^n]. See [Guide](https://a.example/x "Surface of the path") and [2](https://b.example/y).
 
@@ -82,7 +82,7 @@ describe.skipIf(chromium === undefined)('the Markdown of an answer', () => {
     const page = await signIn(browser, client, { ...look, errors, requests, at: `chat/${id}` })
     await page.locator('.block.text .math math').waitFor()
     const listForeign = () => requests.filter((url) => !url.startsWith(origin) && !/^(?:data|blob):/.test(url))
-    return { page, errors, listForeign, close: () => page.context().close() }
+    return { page, errors, listForeign, close: () => leave(page) }
   }
 
   beforeAll(async () => {
@@ -184,6 +184,6 @@ describe.skipIf(chromium === undefined)('the Markdown of an answer', () => {
     await page.goto(`${origin}/#/chat/${id}`)
     await page.locator('.diagram img').waitFor()
     expect(asked.filter((url) => /draw-(?:math|diagram)/.test(url)).length).toBe(2)
-    await page.context().close()
+    await leave(page)
   })
 })

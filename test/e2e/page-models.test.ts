@@ -5,7 +5,7 @@ import { firstRows, itInTurn } from '../support/long.ts'
 import { type Browser, chromium, launchBrowser, readBoxes } from './support/chromium.ts'
 import { type Client, newTenant } from './support/client.ts'
 import { owner } from './support/here.ts'
-import { audit, fieldOf, type Locale, openPage } from './support/page.ts'
+import { audit, fieldOf, leave, type Locale, openPage } from './support/page.ts'
 
 const words = {
   'en-US': {
@@ -93,7 +93,7 @@ describe.skipIf(chromium === undefined)('models', () => {
       await page.reload()
       await picker.click()
       await expect.poll(() => rows.nth(1).innerText()).toContain('openai/gpt-4.1')
-      await page.context().close()
+      await leave(page)
     },
   )
 
@@ -118,7 +118,7 @@ describe.skipIf(chromium === undefined)('models', () => {
     await form.getByRole('button', { name: 'Sign in' }).click()
     await page.getByText('Saved').first().waitFor()
     expect(asked).toEqual([{ provider: 'copilot' }, { sign_in: 'sealed' }, { sign_in: 'sealed' }])
-    await page.context().close()
+    await leave(page)
   })
 
   itInTurn('of a server of one’s own are fetched with their windows and prices, and can be chosen', async () => {
@@ -152,7 +152,7 @@ describe.skipIf(chromium === undefined)('models', () => {
       .poll(async () => (await client.get('/api/settings')).json.model)
       .toEqual({ default: 'custom:mine/small-1' })
     await client.send('PATCH', '/api/settings', { body: { model: null } })
-    await page.context().close()
+    await leave(page)
   })
 
   itInTurn('answer for a key that is tested, which leaves no session behind', async () => {
@@ -167,7 +167,7 @@ describe.skipIf(chromium === undefined)('models', () => {
     await page.getByText('Saved, and openai/').waitFor()
     await expect.poll(all).toBe(before)
     expect(await page.locator('.side [data-session]').count()).toBe(before)
-    await page.context().close()
+    await leave(page)
   })
 
   it('report nothing to the console', () => expect(errors).toEqual([]))

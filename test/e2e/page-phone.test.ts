@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type Browser, chromium, launchBrowser, readBoxes } from './support/chromium.ts'
 import { type Client, newTenant } from './support/client.ts'
 import { owner } from './support/here.ts'
-import { origin, signIn } from './support/page.ts'
+import { leave, origin, signIn } from './support/page.ts'
 
 const height = 640
 const names = {
@@ -84,7 +84,7 @@ describe.skipIf(chromium === undefined)('the chat on a phone', () => {
     await stopButton.click()
     await stopButton.waitFor({ state: 'detached' })
     expect(await onEachScreen(page, (width) => expectOnScreen(sendButton, width))).toEqual([])
-    await page.context().close()
+    await leave(page)
   })
 
   itInTurn('clips long titles and tags in the list of all sessions', async () => {
@@ -105,7 +105,7 @@ describe.skipIf(chromium === undefined)('the chat on a phone', () => {
     expect(x + wide).toBeLessThanOrEqual(width)
     expect(await filter.innerText()).toMatch(/×$/)
     expect(await scrollsSideways(page)).toBe(false)
-    await page.context().close()
+    await leave(page)
   })
 
   it.each(locales)('shows Deny on every screen, whatever the command, %s', async (locale) => {
@@ -134,7 +134,7 @@ describe.skipIf(chromium === undefined)('the chat on a phone', () => {
       ])
     }
     await client.post(`/api/sessions/${id}/stop`)
-    await page.context().close()
+    await leave(page)
   })
 
   it('shows the command above why it is asked for, and Send above the keyboard however long the text', async () => {
@@ -162,7 +162,7 @@ describe.skipIf(chromium === undefined)('the chat on a phone', () => {
       page.getByRole('button', { name: names['de-DE'].send, exact: true }),
     )
     expect([field.y > 0, send.y + send.height <= 340]).toEqual([true, true])
-    await page.context().close()
+    await leave(page)
   })
 
   itInTurn('scrolls wide tables sideways, breaks long words, and keeps the head in one line', async () => {

@@ -6,7 +6,7 @@ import { firstRows, itInTurn } from '../support/long.ts'
 import { type Browser, chromium, launchBrowser, readBoxes } from './support/chromium.ts'
 import { type Client, newTenant } from './support/client.ts'
 import { owner } from './support/here.ts'
-import { openPage } from './support/page.ts'
+import { leave, openPage } from './support/page.ts'
 
 const words = {
   'en-US': {
@@ -61,7 +61,7 @@ describe.skipIf(chromium === undefined)('a run', { concurrent: true }, () => {
     await expect.poll(async () => (await progress.innerText()).trim()).toMatch(words[locale].waits)
     await page.getByText('Recovered', { exact: true }).waitFor()
     expect(await page.locator('.list').innerText()).not.toMatch(/upstream-rate|\brate\b/)
-    await page.context().close()
+    await leave(page)
   })
 
   it.for(locales)('whose model is silent says so after ten seconds, %s', async (locale, { expect }) => {
@@ -71,7 +71,7 @@ describe.skipIf(chromium === undefined)('a run', { concurrent: true }, () => {
     await page.locator('.progress').waitFor()
     await expect.poll(() => page.locator('.progress').innerText()).toMatch(words[locale].silent)
     await client.post(`/api/sessions/${id}/stop`)
-    await page.context().close()
+    await leave(page)
   })
 
   it.for(locales)('that writes a long call shows the end of its arguments, %s', async (locale, { expect }) => {
@@ -81,7 +81,7 @@ describe.skipIf(chromium === undefined)('a run', { concurrent: true }, () => {
     await client.post(`/api/sessions/${id}/chat`, { input: `[[slow gap=3000]] ${call}`, wait: false })
     await expect.poll(() => page.locator('.progress').innerText()).toMatch(words[locale].writes)
     await page.getByText('Written.', { exact: true }).waitFor()
-    await page.context().close()
+    await leave(page)
   })
 
   itInTurn.for(locales)(
@@ -97,7 +97,7 @@ describe.skipIf(chromium === undefined)('a run', { concurrent: true }, () => {
       expect((await readBoxes(summary))[0].height).toBeLessThan(50)
       await summary.click()
       await page.locator('.block.thinking .markdown').waitFor()
-      await page.context().close()
+      await leave(page)
     },
   )
 
@@ -111,7 +111,7 @@ describe.skipIf(chromium === undefined)('a run', { concurrent: true }, () => {
     await page.reload()
     await page.getByText(words[locale].stopped).waitFor()
     expect(await page.getByText(words[locale].stopped).count()).toBe(1)
-    await page.context().close()
+    await leave(page)
   })
 
   const looks: readonly (readonly [Locale, number])[] = [
@@ -139,7 +139,7 @@ describe.skipIf(chromium === undefined)('a run', { concurrent: true }, () => {
       await row.getByRole('button', { name: say.branch }).click()
       await expect.poll(() => page.url().includes(id)).toBe(false)
       await page.locator('.block.text', { hasText: 'The answer' }).waitFor()
-      await page.context().close()
+      await leave(page)
     },
   )
 })

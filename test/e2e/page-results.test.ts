@@ -6,7 +6,7 @@ import { itInTurn } from '#test/support/long.ts'
 import { type Browser, chromium, launchBrowser, readBoxes } from './support/chromium.ts'
 import { type Client, newTenant } from './support/client.ts'
 import { owner } from './support/here.ts'
-import { origin, signIn } from './support/page.ts'
+import { leave, origin, signIn } from './support/page.ts'
 
 const png = Buffer.from(
   'iVBORw0KGgoAAAANSUhEUgAAAAgAAAAICAIAAABLbSncAAAAFUlEQVR4nGNkYPjPgA0wYRUdtBIAO/8BDw7kU9wAAAAASUVORK5CYII=',
@@ -53,7 +53,10 @@ describe.skipIf(chromium === undefined)('files in the chat', () => {
     client = (await newTenant(owner)).client
     page = await signIn(browser, client, { errors, requests })
   })
-  afterAll(async () => browser?.close())
+  afterAll(async () => {
+    await leave(page)
+    await browser?.close()
+  })
 
   it('shows pictures, sound and other files that an answer names in each way, and requests nothing elsewhere', async () => {
     const id = await client.newSession()

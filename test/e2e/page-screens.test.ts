@@ -6,7 +6,7 @@ import { itInTurn } from '#test/support/long.ts'
 import { type Browser, chromium, launchBrowser } from './support/chromium.ts'
 import { type Client, eventually, newTenant } from './support/client.ts'
 import { owner, server } from './support/here.ts'
-import { findViolations, openScreen, signIn } from './support/page.ts'
+import { findViolations, leave, openScreen, signIn } from './support/page.ts'
 import { callsOf } from './support/telegram-server.ts'
 
 describe.skipIf(chromium === undefined)('the screens of the page in Chromium', () => {
@@ -31,7 +31,10 @@ describe.skipIf(chromium === undefined)('the screens of the page in Chromium', (
     client = (await newTenant(owner)).client
     page = await signIn(browser, client, { errors })
   })
-  afterAll(async () => browser?.close())
+  afterAll(async () => {
+    await leave(page)
+    await browser?.close()
+  })
 
   it('renames, archives and deletes sessions, by buttons and by keys', async () => {
     for (const title of ['First', 'Second', 'Third']) await importSession(title)
@@ -383,7 +386,7 @@ describe.skipIf(chromium === undefined)('the screens of the page in Chromium', (
     expect(await assigned()).toHaveLength(2)
     await save('')
     await expect.poll(assigned).toEqual([])
-    await own.context().close()
+    await leave(own)
   })
 
   itInTurn('filters the audit log', async () => {
@@ -404,7 +407,7 @@ describe.skipIf(chromium === undefined)('the screens of the page in Chromium', (
     await log.getByLabel('By whom').press('Enter')
     await log.getByText('No entries.').waitFor()
     await expect.poll(kinds).toEqual([])
-    await own.context().close()
+    await leave(own)
   })
 
   itInTurn('reports usage by two groups', async () => {

@@ -7,7 +7,7 @@ import { readProgram } from '../../web/model/mcp-program.ts'
 import { type Browser, chromium, launchBrowser } from './support/chromium.ts'
 import { type Client, eventually, newTenant } from './support/client.ts'
 import { owner } from './support/here.ts'
-import { fits, openScreen, signIn as open } from './support/page.ts'
+import { fits, leave, openScreen, signIn as open } from './support/page.ts'
 
 describe.skipIf(chromium === undefined)('the state of runs, jobs and channels', () => {
   let browser: Browser
@@ -71,7 +71,7 @@ describe.skipIf(chromium === undefined)('the state of runs, jobs and channels', 
     await client.chat(reading, '[[tools 2 read_file {"path":"notiz.md"}]] [[say Gelesen.]]')
     await page.evaluate(`location.hash = '#/chat/${reading}'`)
     expect(await page.locator('.block.calls summary').first().innerText()).toMatch(/^notiz\.md gelesen/)
-    await page.context().close()
+    await leave(page)
   })
 
   itInTurn('shows a job whose last run has failed as failed, with why', async () => {
@@ -93,7 +93,7 @@ describe.skipIf(chromium === undefined)('the state of runs, jobs and channels', 
     await page.locator('summary', { hasText: 'Verlauf' }).click()
     await expect.poll(() => page.locator('details .badge.bad').allInnerTexts()).toEqual(['Fehlgeschlagen'])
     expect(await fits(page)).toBe(true)
-    await page.context().close()
+    await leave(page)
   })
 
   itInTurn('shows what a platform answers, until the connection works', async () => {
@@ -119,7 +119,7 @@ describe.skipIf(chromium === undefined)('the state of runs, jobs and channels', 
     await card.getByRole('button', { name: 'Prüfen' }).click()
     await card.locator('.badge.good', { hasText: 'Geht' }).waitFor()
     expect((await client.get('/api/channels')).json.data).toHaveLength(1)
-    await page.context().close()
+    await leave(page)
   })
 
   itInTurn(
@@ -155,7 +155,7 @@ describe.skipIf(chromium === undefined)('the state of runs, jobs and channels', 
       expect(bodies).toEqual([{ alias: 'gruss', ...readProgram('python3\n/workspace/server.py', 'GRUSS=Servus') }])
       expect([await card.locator('.bad, .failure').count(), await fits(page)]).toEqual([0, true])
       expect(await card.getByRole('button', { name: 'Prüfen' }).count()).toBe(0)
-      await page.context().close()
+      await leave(page)
     },
   )
 
@@ -182,6 +182,6 @@ describe.skipIf(chromium === undefined)('the state of runs, jobs and channels', 
     await by.selectOption('model')
     await page.getByRole('alert').waitFor()
     expect(await page.locator('.screen table').count()).toBe(0)
-    await page.context().close()
+    await leave(page)
   })
 })

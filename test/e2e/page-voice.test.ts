@@ -6,7 +6,7 @@ import { itInTurn } from '#test/support/long.ts'
 import { type Browser, chromium, launchBrowser, readBoxes } from './support/chromium.ts'
 import { type Client, newTenant } from './support/client.ts'
 import { owner } from './support/here.ts'
-import { audit, fits, origin, signIn } from './support/page.ts'
+import { audit, fits, leave, origin, signIn } from './support/page.ts'
 import { createSound } from './support/sound.ts'
 
 describe.skipIf(chromium === undefined)('the voice mode', () => {
@@ -68,7 +68,7 @@ describe.skipIf(chromium === undefined)('the voice mode', () => {
     expect((await client.messages(id)).map(({ role }) => role)).toEqual(['user', 'assistant'])
     await page.keyboard.press('Escape')
     await bar.waitFor({ state: 'detached' })
-    await page.context().close()
+    await leave(page)
   })
 
   itInTurn('is interrupted by a voice, and by its button', async () => {
@@ -88,7 +88,7 @@ describe.skipIf(chromium === undefined)('the voice mode', () => {
     const played = await listPlayed(page)
     expect(played.filter((one) => one === 'play')).toHaveLength(2)
     expect(played.filter((one) => one === 'pause')).toHaveLength(2)
-    await page.context().close()
+    await leave(page)
   })
 
   itInTurn('goes on with the voice of the browser when the vendor fails, and says why', async () => {
@@ -105,7 +105,7 @@ describe.skipIf(chromium === undefined)('the voice mode', () => {
     await expect.poll(() => page.evaluate('said')).toEqual(['de Trotzdem gesagt.'])
     await page.getByText('Der Anbieter des Modells hat einen Fehler gemeldet.').waitFor()
     await page.getByRole('region', { name: 'Sprachmodus' }).getByText('Ich höre zu.').waitFor()
-    await page.context().close()
+    await leave(page)
   })
 
   itInTurn('takes the voices of the browser where no vendor is configured', async () => {
@@ -133,6 +133,6 @@ describe.skipIf(chromium === undefined)('the voice mode', () => {
     await page.getByRole('button', { name: 'Voice mode', exact: true }).click()
     await page.getByText('The browser recognises speech').waitFor()
     await expect.poll(() => page.evaluate('said')).toEqual(['By the browser.'])
-    await page.context().close()
+    await leave(page)
   })
 })

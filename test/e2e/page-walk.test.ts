@@ -15,7 +15,7 @@ import { firstRows, isLong } from '../support/long.ts'
 import { type Browser, chromium, launchBrowser } from './support/chromium.ts'
 import { type Client, eventually, newTenant } from './support/client.ts'
 import { owner } from './support/here.ts'
-import { findViolations, fits, type Locale, signIn, type Theme } from './support/page.ts'
+import { findViolations, fits, leave, type Locale, signIn, type Theme } from './support/page.ts'
 import { root } from './support/server.ts'
 
 const rates = readFileSync(join(root, 'examples/plugins/rates.js'), 'utf8')
@@ -205,7 +205,7 @@ describe.skipIf(chromium === undefined)('every screen of the page', () => {
           const defects = await look(page, given, { isFirst: nth === 0, isAudited: audited.includes(address) })
           if (defects) found[address] = defects
         }
-        await page.context().close()
+        await leave(page)
       }
       expect(found).toEqual({})
       // The server is gone on purpose.
@@ -224,7 +224,7 @@ describe.skipIf(chromium === undefined)('every screen of the page', () => {
       if (missed.length) found[address] = missed
     }
     expect(found).toEqual({})
-    await page.context().close()
+    await leave(page)
   })
 })
 

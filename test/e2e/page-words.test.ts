@@ -7,7 +7,7 @@ import { errorCodes } from '../support/error-codes.ts'
 import { type Browser, chromium, launchBrowser } from './support/chromium.ts'
 import { type Client, newTenant } from './support/client.ts'
 import { owner } from './support/here.ts'
-import { audit, fieldOf, openPage, openScreen } from './support/page.ts'
+import { audit, fieldOf, leave, openPage, openScreen } from './support/page.ts'
 
 describe.skipIf(chromium === undefined)('the German page', () => {
   let browser: Browser
@@ -47,7 +47,7 @@ describe.skipIf(chromium === undefined)('the German page', () => {
     await page.getByRole('searchbox', { name: 'Suchen' }).last().fill('gedächtnisdienst')
     await page.getByLabel(/^Gedächtnisdienst/).waitFor()
     expect(await page.getByLabel(/^Zeitzone/).count()).toBe(0)
-    await page.context().close()
+    await leave(page)
   })
 
   itInTurn(
@@ -67,7 +67,7 @@ describe.skipIf(chromium === undefined)('the German page', () => {
       const reason = page.locator('#mcp-weg .failure')
       await expect.poll(() => reason.innerText()).toContain('Der Server ist nicht zu erreichen')
       expect(await reason.getAttribute('lang')).not.toBe('en')
-      await page.context().close()
+      await leave(page)
     },
   )
 
@@ -84,7 +84,7 @@ describe.skipIf(chromium === undefined)('the German page', () => {
         `[...document.querySelectorAll('[role=option]')].filter((one) => one.textContent.startsWith('/undo')).every((one) => ${isWhole})`,
       ),
     ).toBe(true)
-    await page.context().close()
+    await leave(page)
   })
 
   itInTurn('says every error of the API in German', async () => {
@@ -107,7 +107,7 @@ describe.skipIf(chromium === undefined)('the German page', () => {
       if (english.test(await text.innerText())) found.push(`${code}: ${await text.innerText()}`)
     }
     expect(found).toEqual([])
-    await page.context().close()
+    await leave(page)
   })
 
   it('reports nothing to the console', () => expect(errors).toEqual([]))

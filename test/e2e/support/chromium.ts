@@ -11,8 +11,10 @@ import {
   type BrowserContext,
   type BrowserContextOptions,
   type Locator,
+  type Page as BrowserPage,
 } from 'playwright-core'
 import { addressFieldFeatures, findChromium, headlessFlags } from '../../../scripts/lib/chromium.mjs'
+import { lendPage, takeIdlePage } from './idle-pages.ts'
 import { writeSpeech } from './sound.ts'
 
 /** The path of the preferred browser. */
@@ -21,6 +23,8 @@ export const chromium = findChromium()
 /** A browser as a file of tests uses it: its contexts are its own, and `close` closes them. */
 export type Browser = {
   readonly newContext: (options?: BrowserContextOptions) => Promise<BrowserContext>
+  /** Opens a page in a context of its own, or takes an idle one (idle-pages.ts). */
+  readonly takePage: (options: BrowserContextOptions) => Promise<BrowserPage>
   readonly close: () => Promise<void>
 }
 
@@ -72,12 +76,19 @@ const quiet: BrowserContextOptions = { serviceWorkers: 'block', reducedMotion: '
 export async function launchBrowser(): Promise<Browser> {
   const browser = await (running ??= launch())
   const contexts = new Set<BrowserContext>()
+  const newContext = async (options: BrowserContextOptions = {}) => {
+    const context = await browser.newContext({ ...quiet, ...options })
+    contexts.add(context)
+    context.once('close', () => void contexts.delete(context))
+    return context
+  }
   return {
-    newContext: async (options = {}) => {
-      const context = await browser.newContext({ ...quiet, ...options })
-      contexts.add(context)
-      context.once('close', () => void contexts.delete(context))
-      return context
+    newContext,
+    takePage: async (options) => {
+      const page = (await takeIdlePage(options)) ?? (await (await newContext(options)).newPage())
+      contexts.add(page.context())
+      lendPage(page, options, () => void contexts.delete(page.context()))
+      return page
     },
     close: async () => void (await Promise.all([...contexts].map((context) => context.close()))),
   }

@@ -7,6 +7,7 @@ import { expect } from 'vitest'
 import type { Browser } from './chromium.ts'
 import { eventually, type Client } from './client.ts'
 import { owner, server } from './here.ts'
+import { giveBack } from './idle-pages.ts'
 
 const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
 const fields = { 'en-US': 'Message', 'de-DE': 'Nachricht' }
@@ -42,13 +43,14 @@ export type SignIn = BrowserContextOptions & {
   readonly script?: string
 }
 
-/** Opens the page for a key, in a context of its own. */
+/** Opens the page for a key, in a context that no other test has at that time. */
 export async function signIn(browser: Browser, client: Client, given: SignIn = {}): Promise<Page> {
   const { errors = [], requests = [], at = '', script, ...options } = given
-  const context = await browser.newContext({ locale: 'en-US', viewport: { width: 1280, height: 740 }, ...options })
+  const look = { locale: 'en-US', viewport: { width: 1280, height: 740 }, ...options }
+  // A script of a page stays.
+  const page = script === undefined ? await browser.takePage(look) : await (await browser.newContext(look)).newPage()
   const cookie = await readCookie(client)
-  await context.addCookies([{ ...cookie, url: origin, httpOnly: true, sameSite: 'Lax' }])
-  const page = await context.newPage()
+  await page.context().addCookies([{ ...cookie, url: origin, httpOnly: true, sameSite: 'Lax' }])
   page.setDefaultTimeout(30_000)
   page.on('console', (message) => message.type() === 'error' && errors.push(message.text()))
   page.on('pageerror', (error) => errors.push(error.message))
@@ -61,6 +63,9 @@ export async function signIn(browser: Browser, client: Client, given: SignIn = {
     .waitFor()
   return page
 }
+
+/** Gives a page back. One whose media, network or clock was changed is closed with its context instead. */
+export const leave = async (page: Page | undefined): Promise<void> => page && giveBack(page, origin)
 
 export const openPage = (
   browser: Browser,
