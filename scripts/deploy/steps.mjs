@@ -58,6 +58,9 @@ function explainLogin(error) {
 }
 
 async function readLogin() {
+  const { CLOUDFLARE_API_KEY: globalKey, CLOUDFLARE_API_TOKEN: given } = process.env
+  // wrangler would say the same after a second.
+  if (given && !globalKey) return { authorization: `Bearer ${given}` }
   const printed = await runWrangler(['auth', 'token', '--json']).catch((error) => {
     const advice = 'There is no login. Run `npx wrangler login`, or set CLOUDFLARE_API_TOKEN.'
     throw new Error(`${advice}\n${error.message}`, { cause: error })
