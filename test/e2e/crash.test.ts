@@ -1,15 +1,17 @@
 /** Tests that turns of a killed server end after its restart, without any request, and that its page goes on. */
 
+import { spawnSync } from 'node:child_process'
 import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type Browser, chromium, launchBrowser } from './support/chromium.ts'
-import { eventually } from './support/client.ts'
+import { type Client, eventually, newTenant } from './support/client.ts'
 import {
   type Begun,
   begin,
   clientTo,
   expectComplete,
   kill,
+  model,
   once,
   onceOrUnknown,
   rolesOf,
@@ -78,8 +80,23 @@ describe('a server killed with a turn at every failpoint', () => {
   let watching: WatchingPage | undefined
   let saidThatItWaits: boolean | undefined
   let back: Server
+  const keyed = { key: 'tenant-key-that-no-file-has', client: undefined as Client | undefined, session: '' }
+  let files: { readonly sealed: string; readonly plain: string }
+
+  /** A tenant with a key of its own for the provider. */
+  const storeKey = async (first: Server) => {
+    const { client } = await newTenant(clientTo(first))
+    const stored = await client.post('/api/credentials', { provider: 'openai', key: keyed.key })
+    expect([stored.status, stored.json.last_four]).toEqual([201, '-has'])
+    keyed.client = client
+    keyed.session = await client.newSession()
+    expect(await sayWithKey(client, 'before')).toBe('before')
+  }
+  const sayWithKey = async (client: Client, word: string): Promise<string> =>
+    (await client.chat(keyed.session, `[[say ${word}]] [[slow ttft=1 nonce=keyed]]`)).json.output
 
   beforeAll(async () => {
+    model.reset({ bodies: true })
     const first = await start({ FAILPOINTS: places.map(({ place }) => `${place}=hang@1`).join(',') })
     watching = chromium === undefined ? undefined : await WatchingPage.open(first)
     // Each stops at the first failpoint that none before it has used up.
@@ -87,6 +104,7 @@ describe('a server killed with a turn at every failpoint', () => {
       turns.set(place, await begin(first, writes(place)))
       await first.printed(`FP:${place}`)
     }
+    await storeKey(first)
     await watching?.composer.press('Enter')
     const talking = await begin(first, '[[slow gap=40 chunks=60 nonce=mid-stream]]')
     turns.set('mid-stream', talking)
@@ -95,6 +113,8 @@ describe('a server killed with a turn at every failpoint', () => {
     accepted = (await clientTo(first).post(`/api/sessions/${waiting}/steer`, { input: later })).status
     await watching?.page.getByText('word5 ').waitFor()
     await kill(first)
+    const filesWith = (text: string) => spawnSync('grep', ['-rlaF', text, first.state], { encoding: 'utf8' }).stdout
+    files = { sealed: filesWith('"sealed":"v2.'), plain: filesWith(keyed.key) }
     for (const { chat, listener } of turns.values()) {
       await chat
       await eventually(listener.ended, Boolean)
@@ -132,6 +152,16 @@ describe('a server killed with a turn at every failpoint', () => {
       ['user', later],
       ['assistant', 'word0 word1 word2'],
     ])
+  })
+
+  it('the key of a tenant is used again, and no file contains it', async () => {
+    expect(files.sealed).not.toBe('')
+    expect(files.plain).toBe('')
+    const { key } = keyed.client as Client
+    expect(await sayWithKey(clientTo(back).as(key), 'after')).toBe('after')
+    const asked = model.journal().filter(({ nonce }) => nonce === 'keyed')
+    const bearers = asked.map(({ headers }) => (headers as Record<string, string>)['authorization'])
+    expect(bearers).toEqual([`Bearer ${keyed.key}`, `Bearer ${keyed.key}`])
   })
 
   it.skipIf(chromium === undefined)('the page goes on by itself, and shows each word once', async () => {

@@ -30,9 +30,10 @@ describe.skipIf(chromium === undefined)('the composer', () => {
   const composer = (within = page) => within.getByRole('textbox', { name: 'Message' })
   const menu = (within = page) => within.getByRole('listbox', { name: 'Suggestions' })
   const option = (name: string | RegExp, within = page) => within.getByRole('option', { name })
+  /** Another fragment alone would leave the field of the session before for a moment. A blank page ends the process. */
+  const leavePage = () => page.goto(`${origin}/icon.svg`)
   const open = async (id: string) => {
-    // Another fragment alone would leave the field of the session before for a moment.
-    await page.goto('about:blank')
+    await leavePage()
     await page.goto(`${origin}/#/chat/${id}`)
     await page.locator('.list').waitFor()
     await composer().fill('')
@@ -196,7 +197,7 @@ describe.skipIf(chromium === undefined)('the composer', () => {
   })
 
   itInTurn('uploads a large file at once, into a new session too, and names it in the message', async () => {
-    await page.goto('about:blank')
+    await leavePage()
     await page.goto(`${origin}/#/chat`)
     await page.locator('.welcome').waitFor()
     await composer().fill('Sum this up.')
@@ -227,7 +228,7 @@ describe.skipIf(chromium === undefined)('the composer', () => {
   })
 
   it('keeps what is written while the session of a new chat is created, and creates one', async () => {
-    await page.goto('about:blank')
+    await leavePage()
     await page.goto(`${origin}/#/chat`)
     await page.locator('.welcome').waitFor()
     const held = Promise.withResolvers<void>()
