@@ -4,7 +4,7 @@ import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { itInTurn } from '#test/support/long.ts'
-import { chromium, launchBrowser, openBrowser, type Page, readBoxes } from './support/chromium.ts'
+import { type Browser, chromium, launchBrowser, readBoxes, watchPage } from './support/chromium.ts'
 import { owner, server } from './support/here.ts'
 import { root } from './support/server.ts'
 
@@ -83,55 +83,50 @@ itInTurn('opens no route of the API as a file, also for a browser', async () => 
 })
 
 describe.skipIf(chromium === undefined)('the site in Chromium', () => {
-  let browser: Awaited<ReturnType<typeof openBrowser>>
-  let page: Page
+  let browser: Browser
 
-  beforeAll(async () => {
-    browser = await openBrowser()
-    page = await browser.newPage()
-    await page.setScheme('dark')
-    await page.goTo(`${server.url}/docs/design/tenant`)
-    await page.until(`document.querySelector('.search')?.hidden === false`)
-  })
-  afterAll(() => browser.close())
+  beforeAll(async () => void (browser = await launchBrowser()))
+  afterAll(async () => browser?.close())
 
   it('draws diagrams, follows the scheme, and loads the search when it is used', async () => {
-    await page.until(`document.querySelector('img.diagram')?.naturalWidth > 0 || undefined`)
+    const page = await (await browser.newContext({ colorScheme: 'dark' })).newPage()
+    const { requests, errors } = watchPage(page)
+    await page.goto(`${server.url}/docs/design/tenant`)
+    await page.locator('.search').waitFor()
+    await expect
+      .poll(() => page.evaluate<number>(`document.querySelector('img.diagram')?.naturalWidth ?? 0`))
+      .toBeGreaterThan(0)
     expect(await page.evaluate(`getComputedStyle(document.documentElement).backgroundColor`)).toBe('rgb(27, 24, 23)')
-    expect(page.requests.some((url) => url.endsWith('search.json'))).toBe(false)
-    await page.evaluate(`document.querySelector('#search').focus()`)
-    await page.type('exit codes')
-    await page.until(`document.querySelector('#results a')`)
-    expect(await page.evaluate(`document.querySelector('#results a').getAttribute('href')`)).toBe(
-      '/docs/cli#exit-codes',
-    )
-    expect(page.errors).toEqual([])
-    expect(page.requests.filter((url) => !url.startsWith(server.url))).toEqual([])
+    expect(requests.some((url) => url.endsWith('search.json'))).toBe(false)
+    await page.locator('#search').focus()
+    await page.keyboard.insertText('exit codes')
+    const found = page.locator('#results a').first()
+    await found.waitFor()
+    expect(await found.getAttribute('href')).toBe('/docs/cli#exit-codes')
+    expect(errors).toEqual([])
+    expect(requests.filter((url) => !url.startsWith(server.url))).toEqual([])
+    await page.context().close()
   })
 
   itInTurn('folds its menu on a phone', async () => {
-    const phone = await launchBrowser()
-    try {
-      const small = await (await phone.newContext({ viewport: { width: 320, height: 640 } })).newPage()
-      await small.goto(`${server.url}/docs/cli`)
-      const link = small.locator('.sections').getByRole('link', { name: 'Providers', exact: true })
-      expect(await link.isVisible()).toBe(false)
-      const [heading] = await readBoxes(small.getByRole('heading', { level: 1 }))
-      expect(heading.y).toBeLessThan(260)
-      await small.getByText('All pages').click()
-      await link.waitFor()
-      const [box] = await readBoxes(link)
-      expect(box.height).toBeGreaterThanOrEqual(40)
-      await link.click()
-      await small.getByRole('heading', { level: 1, name: 'Providers' }).waitFor()
-      // The style may come after the heading.
-      await link.waitFor({ state: 'hidden' })
-      expect(await small.evaluate('document.documentElement.scrollWidth')).toBe(320)
-      await small.setViewportSize({ width: 1200, height: 800 })
-      expect(await link.isVisible()).toBe(true)
-      expect(await small.getByText('All pages').isVisible()).toBe(false)
-    } finally {
-      await phone.close()
-    }
+    const small = await (await browser.newContext({ viewport: { width: 320, height: 640 } })).newPage()
+    await small.goto(`${server.url}/docs/cli`)
+    const link = small.locator('.sections').getByRole('link', { name: 'Providers', exact: true })
+    expect(await link.isVisible()).toBe(false)
+    const [heading] = await readBoxes(small.getByRole('heading', { level: 1 }))
+    expect(heading.y).toBeLessThan(260)
+    await small.getByText('All pages').click()
+    await link.waitFor()
+    const [box] = await readBoxes(link)
+    expect(box.height).toBeGreaterThanOrEqual(40)
+    await link.click()
+    await small.getByRole('heading', { level: 1, name: 'Providers' }).waitFor()
+    // The style may come after the heading.
+    await link.waitFor({ state: 'hidden' })
+    expect(await small.evaluate('document.documentElement.scrollWidth')).toBe(320)
+    await small.setViewportSize({ width: 1200, height: 800 })
+    expect(await link.isVisible()).toBe(true)
+    expect(await small.getByText('All pages').isVisible()).toBe(false)
+    await small.context().close()
   })
 })

@@ -1,11 +1,14 @@
 /** Tests /docs in Chromium. Without one (apt-get install chromium) only the served bytes are tested. */
 
+import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { itInTurn } from '#test/support/long.ts'
-import { chromium, openBrowser, type Page } from './support/chromium.ts'
+import { type Browser, chromium, launchBrowser, watchPage } from './support/chromium.ts'
+import { eventually } from './support/client.ts'
 import { owner, server } from './support/here.ts'
 
 const nobody = owner.as(undefined)
+const viewport = { width: 1300, height: 900 }
 
 describe('the bytes of /docs', () => {
   it('come from our own origin, under a policy that allows no other', async () => {
@@ -34,68 +37,70 @@ describe('the bytes of /docs', () => {
   })
 })
 
-/** The text of the page, shadow roots and inputs aside. */
-const text = 'document.body.innerText'
-const findButton = (label: string) =>
-  `[...document.querySelectorAll('button')].find((one) => one.innerText.includes(${JSON.stringify(label)}))`
-
 describe.skipIf(chromium === undefined)('/docs in Chromium', () => {
-  let browser: Awaited<ReturnType<typeof openBrowser>>
+  let browser: Browser
   let page: Page
+  let watched: ReturnType<typeof watchPage>
+
+  /** The text of the page, shadow roots and inputs aside. The page is long, so that it is read from time to time. */
+  const readText = (of: Page) => of.evaluate<string>('document.body.innerText')
+  const shows = (words: string, of = page) =>
+    eventually(
+      () => readText(of),
+      (text) => text.includes(words),
+      80_000,
+    )
 
   beforeAll(async () => {
-    browser = await openBrowser()
-    page = await browser.newPage()
-    await page.setScheme('dark')
-    await page.goTo(`${server.url}/docs`)
-    await page.until(`${text}.includes('Client Libraries')`, 80_000)
+    browser = await launchBrowser()
+    page = await (await browser.newContext({ colorScheme: 'dark', viewport })).newPage()
+    watched = watchPage(page)
+    await page.goto(`${server.url}/docs`)
+    await shows('Client Libraries')
   })
-  afterAll(() => browser.close())
+  afterAll(async () => browser?.close())
 
   it('shows groups, operations and the field of the key', async () => {
-    await page.until(`${text}.includes('This deployment')`)
-    const shown = await page.evaluate<string>(text)
+    const shown = await shows('This deployment')
     for (const part of ['Sessions', 'Chat with the agent', 'Bearer Token', 'This deployment'])
       expect(shown).toContain(part)
-    expect(await page.evaluate(`document.querySelector('.dark-mode') !== null`)).toBe(true)
+    expect(await page.locator('.dark-mode').count()).toBeGreaterThan(0)
     // The list of routes is only for pages without JavaScript.
-    expect(await page.evaluate(`document.getElementById('plain')`)).toBe(null)
+    expect(await page.locator('#plain').count()).toBe(0)
   })
 
   itInTurn('shows the description of an operation, snippets of SDKs, and the form to try it', async () => {
     // The reference renders an operation when it comes into view, which the address of a new page chooses.
-    const linked = await browser.newPage()
-    await linked.goTo(`${server.url}/docs#tag/openai/POST/v1/chat/completions`)
-    await linked.until(`${text}.includes('client.chat.completions.create')`)
-    const shown = await linked.evaluate<string>(text)
-    expect(linked.errors).toEqual([])
+    const linked = await page.context().newPage()
+    const { errors } = watchPage(linked)
+    await linked.goto(`${server.url}/docs#tag/openai/POST/v1/chat/completions`)
+    const shown = await shows('client.chat.completions.create', linked)
+    expect(errors).toEqual([])
     for (const part of ['uses its own tools', 'OpenAI SDK (JavaScript)', 'Test Request', `${server.url}/v1`])
       expect(shown).toContain(part)
+    await linked.close()
   })
 
   itInTurn('finds an operation by a word', async () => {
-    await page.evaluate(`${findButton('Search')}.click()`)
-    await page.until(`document.querySelector('[role=dialog] input')`)
-    await page.evaluate(`document.querySelector('[role=dialog] input').focus()`)
-    await page.type('checkpoint')
-    await page.until(`document.querySelector('[role=dialog]').innerText.includes('unified diff')`)
-    expect(await page.evaluate<string>(`document.querySelector('[role=dialog]').innerText`)).toContain(
-      '/api/sessions/{id}/checkpoints/{n}/diff',
-    )
+    await page.getByRole('button', { name: 'Search' }).first().click()
+    const dialog = page.getByRole('dialog')
+    await dialog.locator('input').focus()
+    await page.keyboard.insertText('checkpoint')
+    await expect.poll(() => dialog.innerText()).toContain('unified diff')
+    expect(await dialog.innerText()).toContain('/api/sessions/{id}/checkpoints/{n}/diff')
   })
 
   it('asks no foreign host and logs no error', () => {
-    const foreign = page.requests.filter((url) => !url.startsWith(server.url) && !/^(data|blob):/.test(url))
-    expect(foreign).toEqual([])
-    expect(page.errors).toEqual([])
+    const { requests, errors } = watched
+    expect(requests.filter((url) => !url.startsWith(server.url) && !/^(data|blob):/.test(url))).toEqual([])
+    expect(errors).toEqual([])
   })
 
   it('lists the routes when scripts are off, in a light scheme', async () => {
-    const plain = await browser.newPage()
-    await plain.setScheme('light')
-    await plain.setScripts(false)
-    await plain.goTo(`${server.url}/docs`)
-    await plain.until(`${text}.includes('POST /v1/chat/completions')`)
-    expect(await plain.evaluate<string>(text)).toContain('This is the list of routes.')
+    const plain = await (await browser.newContext({ colorScheme: 'light', javaScriptEnabled: false })).newPage()
+    await plain.goto(`${server.url}/docs`)
+    await plain.getByText('POST /v1/chat/completions').first().waitFor()
+    expect(await plain.locator('body').innerText()).toContain('This is the list of routes.')
+    await plain.context().close()
   })
 })

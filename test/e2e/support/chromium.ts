@@ -1,10 +1,5 @@
-/** Drives a headless Chromium over the DevTools protocol, if one is installed. */
+/** Drives a headless Chromium, if one is installed. */
 
-import { spawn } from 'node:child_process'
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { setTimeout as delay } from 'node:timers/promises'
 import {
   chromium as playwright,
   type Browser as WholeBrowser,
@@ -13,7 +8,7 @@ import {
   type Locator,
   type Page as BrowserPage,
 } from 'playwright-core'
-import { addressFieldFeatures, findChromium, headlessFlags } from '../../../scripts/lib/chromium.mjs'
+import { addressFieldFeatures, findChromium } from '../../../scripts/lib/chromium.mjs'
 import { lendPage, takeIdlePage } from './idle-pages.ts'
 import { writeSpeech } from './sound.ts'
 
@@ -129,91 +124,11 @@ async function readSettledBoxes(elements: readonly unknown[]): Promise<readonly 
   }
 }
 
-type Params = Record<string, unknown>
-type Incoming = { readonly id?: number; readonly method?: string; readonly params?: Params; readonly result?: Params }
-
-export type Page = {
-  /** Addresses of all requests. */
-  readonly requests: string[]
-  /** Errors of the console, of scripts and of the content security policy. */
-  readonly errors: string[]
-  readonly goTo: (url: string) => Promise<void>
-  /** Evaluates an expression in the page. */
-  readonly evaluate: <T>(expression: string) => Promise<T>
-  /** Polls until the expression is true. */
-  readonly until: (expression: string, timeoutMs?: number) => Promise<void>
-  readonly type: (text: string) => Promise<void>
-  readonly setScripts: (enabled: boolean) => Promise<void>
-  readonly setScheme: (scheme: 'light' | 'dark') => Promise<void>
-}
-
-export async function openBrowser(path = chromium ?? ''): Promise<{ newPage: () => Promise<Page>; close: () => void }> {
-  const folder = mkdtempSync(join(tmpdir(), 'talaria-chromium-'))
-  const options = [...headlessFlags, '--no-sandbox', '--window-size=1300,900', `--user-data-dir=${folder}`]
-  const pipes = ['ignore', 'ignore', 'pipe', 'pipe', 'pipe'] as const
-  const child = spawn(path, [...options, 'about:blank'], {
-    stdio: [...pipes],
-  })
-  const address = await new Promise<string>((resolve, reject) => {
-    let output = ''
-    child.stderr?.on('data', (part) => {
-      output += String(part)
-      const [, url] = /DevTools listening on (ws:\S+)/.exec(output) ?? []
-      if (url !== undefined) resolve(url)
-    })
-    child.on('exit', () => reject(new Error(`${path} ended:\n${output}`)))
-  })
-  const socket = new WebSocket(address)
-  await new Promise((resolve) => socket.addEventListener('open', resolve))
-  const close = () => {
-    socket.close()
-    child.on('exit', () => rmSync(folder, { recursive: true, force: true, maxRetries: 3 }))
-    for (const pipe of child.stdio.slice(3)) pipe?.destroy()
-  }
-  return { newPage: () => newPage(socket), close }
-}
-
-async function newPage(socket: WebSocket): Promise<Page> {
-  const waiting = new Map<number, (answer: Params) => void>()
+/** Collects the addresses of all requests, and errors of the console, of scripts and of the content security policy. */
+export function watchPage(page: BrowserPage): { readonly requests: string[]; readonly errors: string[] } {
   const [requests, errors]: [string[], string[]] = [[], []]
-  let sent = 0
-  socket.addEventListener('message', ({ data }) => {
-    const { id, method = '', params = {}, result = {} } = JSON.parse(String(data)) as Incoming
-    if (id !== undefined) return waiting.get(id)?.(result)
-    if (method === 'Network.requestWillBeSent') requests.push((params['request'] as { url: string }).url)
-    const isError =
-      method === 'Runtime.exceptionThrown' ||
-      (method === 'Runtime.consoleAPICalled' && params['type'] === 'error') ||
-      (method === 'Log.entryAdded' && (params['entry'] as { level: string }).level === 'error')
-    if (isError) errors.push(JSON.stringify(params).slice(0, 600))
-  })
-  const send = (method: string, params: Params = {}, sessionId?: unknown) =>
-    new Promise<Params>((resolve) => {
-      waiting.set(++sent, resolve)
-      socket.send(JSON.stringify({ id: sent, method, params, ...(sessionId !== undefined && { sessionId }) }))
-    })
-  const { targetId } = await send('Target.createTarget', { url: 'about:blank' })
-  const { sessionId } = await send('Target.attachToTarget', { targetId, flatten: true })
-  const page = (method: string, params?: Params) => send(method, params, sessionId)
-  for (const domain of ['Network', 'Runtime', 'Log', 'Page']) await page(`${domain}.enable`)
-  const evaluate = async <T>(expression: string): Promise<T> => {
-    const { result } = await page('Runtime.evaluate', { expression, awaitPromise: true, returnByValue: true })
-    return (result as { value: T }).value
-  }
-  return {
-    requests,
-    errors,
-    evaluate,
-    goTo: async (url) => void (await page('Page.navigate', { url })),
-    type: async (text) => void (await page('Input.insertText', { text })),
-    setScripts: async (enabled) => void (await page('Emulation.setScriptExecutionDisabled', { value: !enabled })),
-    setScheme: async (value) =>
-      void (await page('Emulation.setEmulatedMedia', { features: [{ name: 'prefers-color-scheme', value }] })),
-    until: async (expression, timeoutMs = 40_000) => {
-      for (const deadline = Date.now() + timeoutMs; Date.now() < deadline; await delay(50))
-        if (await evaluate<boolean>(`Boolean(${expression})`)) return
-      const text = await evaluate<string>('document.body.innerText')
-      throw new Error(`not in ${timeoutMs} ms: ${expression}\n${errors.join('\n')}\n${text.slice(0, 2_000)}`)
-    },
-  }
+  page.on('request', (request) => requests.push(request.url()))
+  page.on('console', (message) => message.type() === 'error' && errors.push(message.text()))
+  page.on('pageerror', (error) => errors.push(error.message))
+  return { requests, errors }
 }
