@@ -12,7 +12,7 @@ import { isLong } from '#test/support/long.ts'
 import { createClient, newTenant } from './support/client.ts'
 import { type Equipped, useEquipped } from './support/equipped.ts'
 import { server as target } from './support/here.ts'
-import { deleteState, root, type Server, startServer } from './support/server.ts'
+import { compileCache, deleteState, root, type Server, startServer } from './support/server.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'talaria-backup-'))
 const passphrase = 'correct horse battery'
@@ -54,6 +54,7 @@ async function fill(): Promise<string> {
 function talaria(at: At, ...args: readonly string[]): Promise<{ code: number | null; output: string }> {
   const env = {
     PATH: process.env['PATH'] ?? '',
+    ...compileCache,
     TALARIA_URL: at.url,
     TALARIA_API_KEY: at.key,
     TALARIA_BACKUP_PASSPHRASE: passphrase,

@@ -7,14 +7,14 @@ import { promisify } from 'node:util'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { firstRows } from '../support/long.ts'
 import { server } from './support/here.ts'
-import { root } from './support/server.ts'
+import { compileCache, root } from './support/server.ts'
 
 const { url, key } = server
 const folder = join(root, 'examples')
 const examples = readdirSync(folder).filter((name) => name.endsWith('.ts') && name !== 'talaria.ts')
 
 async function run(file: string): Promise<string> {
-  const env = { ...process.env, TALARIA_URL: url, TALARIA_API_KEY: key }
+  const env = { ...process.env, ...compileCache, TALARIA_URL: url, TALARIA_API_KEY: key }
   return (await promisify(execFile)(process.execPath, [file], { env, timeout: 50_000 })).stdout
 }
 
