@@ -19,6 +19,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type Browser, chromium, launchBrowser } from './support/chromium.ts'
 import { type Client, createClient, eventually, newTenant } from './support/client.ts'
 import { type Equipped, useEquipped } from './support/equipped.ts'
+import { giveBack } from './support/idle-pages.ts'
 import { onePixel, type SdkServer, serveLegacy, serveModern } from './support/mcp-sdk-server.ts'
 import { root } from './support/server.ts'
 import { itInTurn } from '../support/long.ts'
@@ -299,13 +300,14 @@ describe.skipIf(chromium === undefined)('the screen of MCP servers in Chromium',
   beforeAll(async () => {
     await client.post('/api/mcp/servers/wiki/refresh')
     browser = await launchBrowser()
-    page = await (await browser.newContext({ locale: 'en-US', viewport: { width: 1280, height: 800 } })).newPage()
+    page = await browser.takePage({ locale: 'en-US', viewport: { width: 1280, height: 800 } })
     page.setDefaultTimeout(30_000)
     await page.goto((await client.post('/api/login/links')).json.url.replace('127.0.0.1', 'localhost'))
     await page.getByRole('textbox', { name: 'Message' }).waitFor()
     await page.evaluate(`location.hash = '#/mcp'`)
   })
   afterAll(async () => browser?.close())
+  const leave = (one: Page) => giveBack(one, server.url.replace('127.0.0.1', 'localhost'))
 
   it('shows the health of a server, tests it, and lists its tools with their cost', async () => {
     const card = page.locator('#mcp-wiki')
@@ -361,8 +363,7 @@ describe.skipIf(chromium === undefined)('the screen of MCP servers in Chromium',
     let address = new URL(server.url)
     const sdk = createApp(returns.url, (url) => void (address = url))
     const connecting = sdk.connect(async (transport) => {
-      const context = await browser.newContext({ locale: 'de-DE', viewport: { width: 390, height: 844 } })
-      const consent = await context.newPage()
+      const consent = await browser.takePage({ locale: 'de-DE', viewport: { width: 390, height: 844 } })
       // From a page of another site, as apps do.
       await consent.goto(returns.origin.replace('127.0.0.1', 'localhost'))
       await consent.evaluate(`location.href = ${JSON.stringify(address.href)}`)
@@ -379,7 +380,7 @@ describe.skipIf(chromium === undefined)('the screen of MCP servers in Chromium',
       const searchParams = await returned
       expect(searchParams.get('state')).toBe('the state')
       await transport.finishAuth(searchParams)
-      await context.close()
+      await leave(consent)
     })
     const { tools } = await (await connecting).listTools()
     expect(tools.map(({ name }) => name)).not.toContain('jobs_create')
@@ -395,8 +396,7 @@ describe.skipIf(chromium === undefined)('the screen of MCP servers in Chromium',
   it('knows an app by its metadata document, and gives it what the person allows, once and in their tenant', async () => {
     const other = (await newTenant(createClient(server.url, server.key))).client
     const foreign = await client.newSession()
-    const context = await browser.newContext({ locale: 'en-US' })
-    const consent = await context.newPage()
+    const consent = await browser.takePage({ locale: 'en-US' })
     let address = new URL(server.url)
     const app = createApp(returns.url, (url) => void (address = url), { clientMetadataUrl: documentUrl })
     const decide = async (button: 'Allow' | 'Refuse') => {
@@ -453,15 +453,14 @@ describe.skipIf(chromium === undefined)('the screen of MCP servers in Chromium',
     const { refresh_token: given = '' } = app.kept.tokens as Record<string, string>
     expect((await fetch(`${server.url}/oauth/revoke`, form({ token: given }))).status).toBe(200)
     await expect(last.listTools()).rejects.toThrow(/./)
-    await context.close()
+    await leave(consent)
   })
 
   it('shows what a server asks as a form, which keys fill in and send, also on a German phone', async () => {
     const session = await client.newSession()
     const input = '[[call mcp__wiki__greet {} then say done]]'
     await client.post(`/api/sessions/${session}/chat`, { input, wait: false })
-    const phone = { locale: 'de-DE', viewport: { width: 320, height: 740 } }
-    const own = await (await browser.newContext(phone)).newPage()
+    const own = await browser.takePage({ locale: 'de-DE', viewport: { width: 320, height: 740 } })
     await own.goto((await client.post('/api/login/links')).json.url.replace('127.0.0.1', 'localhost'))
     await own.getByRole('textbox').first().waitFor()
     await own.evaluate(`location.hash = '#/chat/${session}'`)
@@ -504,7 +503,7 @@ describe.skipIf(chromium === undefined)('the screen of MCP servers in Chromium',
     )
     for (const [field, value] of Object.entries(wanted))
       expect(answer.replaceAll('\\', '')).toContain(`${JSON.stringify(field)}:${JSON.stringify(value)}`)
-    await own.context().close()
+    await leave(own)
   })
 
   itInTurn('is refused by a button', async () => {
@@ -532,7 +531,7 @@ describe.skipIf(chromium === undefined)('the screen of MCP servers in Chromium',
     expect(found).toEqual([])
     await page.setViewportSize({ width: 390, height: 844 })
     expect(await page.evaluate('document.documentElement.scrollWidth')).toBeLessThanOrEqual(390)
-    const german = await (await browser.newContext({ locale: 'de-DE' })).newPage()
+    const german = await browser.takePage({ locale: 'de-DE', viewport: { width: 1280, height: 720 } })
     await german.goto((await client.post('/api/login/links')).json.url.replace('127.0.0.1', 'localhost'))
     await german.getByRole('textbox').first().waitFor()
     await german.evaluate(`location.hash = '#/mcp'`)

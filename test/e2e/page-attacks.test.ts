@@ -23,18 +23,30 @@ const markup = attacks.filter((attack) => attack.startsWith('<') && attack.lengt
 const inChunks = (size: number, list: readonly string[]): readonly (readonly string[])[] =>
   Array.from({ length: Math.ceil(list.length / size) }, (_, at) => list.slice(at * size, (at + 1) * size))
 
-/** Files whose whole content is hostile, in each form that the panel beside the chat draws. */
-const hostileFiles: readonly (readonly [name: string, content: string])[] = [
-  ...inChunks(120, formedAttacks).map((some, at) => [`text${at}.md`, some.join('\n\n')] as const),
-  ...inChunks(12, attacks).map(
-    (some, at) => [`page${at}.html`, `<!doctype html><p>page</p>${some.join('\n')}`] as const,
-  ),
-  ['table.csv', ['a,b', ...formedAttacks.map((text) => `"${text.replaceAll('"', '""')}",1`)].join('\n')],
-  ['diagram.mmd', `graph TD\n${attacks.map((text, at) => `  N${at}["${text.replaceAll(/["\n]/g, '')}"]`).join('\n')}`],
-  ['code.js', formedAttacks.join('\n')],
-  ['data.json', JSON.stringify(formedAttacks)],
-  ['page.xml', attacks.join('\n')],
-]
+const texts = inChunks(120, formedAttacks).map((some, at) => [`text${at}.md`, some.join('\n\n')] as const)
+const pages = inChunks(12, attacks).map(
+  (some, at) => [`page${at}.html`, `<!doctype html><p>page</p>${some.join('\n')}`] as const,
+)
+
+/** Files whose whole content is hostile: one in each form that the panel beside the chat draws, and more of the first two. */
+const hostileFiles: readonly (readonly [name: string, content: string])[] = firstRows(
+  7,
+  [
+    ...texts.slice(0, 1),
+    ...pages.slice(0, 1),
+    ['table.csv', ['a,b', ...formedAttacks.map((text) => `"${text.replaceAll('"', '""')}",1`)].join('\n')],
+    [
+      'diagram.mmd',
+      `graph TD\n${attacks.map((text, at) => `  N${at}["${text.replaceAll(/["\n]/g, '')}"]`).join('\n')}`,
+    ],
+    ['code.js', formedAttacks.join('\n')],
+    ['data.json', JSON.stringify(formedAttacks)],
+    ['page.xml', attacks.join('\n')],
+    ...texts.slice(1),
+    ...pages.slice(1),
+  ],
+  3,
+)
 const hostilePictures = markup.map(
   (attack, at) =>
     [`picture${at}.svg`, `<svg xmlns="http://www.w3.org/2000/svg" width="9" height="9">${attack}</svg>`] as const,

@@ -3,24 +3,21 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { BrowserContext, Page } from 'playwright-core'
+import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { itInTurn } from '#test/support/long.ts'
 import { type Browser, chromium, launchBrowser } from './support/chromium.ts'
 import { type Client, eventually, newTenant } from './support/client.ts'
-import { owner, server } from './support/here.ts'
-
-const origin = server.url.replace('127.0.0.1', 'localhost')
+import { owner } from './support/here.ts'
+import { leave, origin } from './support/page.ts'
 
 describe.skipIf(chromium === undefined)('the composer', () => {
   let browser: Browser
-  let context: BrowserContext
   let client: Client
   let page: Page
   const errors: string[] = []
 
-  const signIn = async (within: BrowserContext, by: Client): Promise<Page> => {
-    const opened = await within.newPage()
+  const signIn = async (opened: Page, by: Client): Promise<Page> => {
     opened.setDefaultTimeout(30_000)
     opened.on('pageerror', (error) => errors.push(error.message))
     await opened.goto((await by.post('/api/login/links')).json.url.replace('127.0.0.1', 'localhost'))
@@ -50,12 +47,12 @@ describe.skipIf(chromium === undefined)('the composer', () => {
 
   beforeAll(async () => {
     browser = await launchBrowser()
-    context = await browser.newContext({ locale: 'en-US', viewport: { width: 1280, height: 800 } })
-    await context.grantPermissions(['microphone'], { origin })
     client = (await newTenant(owner)).client
-    page = await signIn(context, client)
+    const look = { locale: 'en-US', viewport: { width: 1280, height: 800 }, permissions: ['microphone'] }
+    page = await signIn(await browser.takePage(look), client)
   })
   afterAll(async () => {
+    await leave(page)
     await browser?.close()
     rmSync(folder, { recursive: true })
   })
@@ -177,9 +174,8 @@ describe.skipIf(chromium === undefined)('the composer', () => {
   })
 
   itInTurn('says that the browser refuses the microphone, and offers none without a transcriber', async () => {
-    const refusing = await browser.newContext({ locale: 'en-US' })
     const { client: other } = await newTenant(owner)
-    const denied = await signIn(refusing, other)
+    const denied = await signIn(await browser.takePage({ locale: 'en-US' }), other)
     await denied.evaluate(
       `navigator.mediaDevices.getUserMedia = async () => { throw new DOMException('no', 'NotAllowedError') }`,
     )
@@ -193,7 +189,7 @@ describe.skipIf(chromium === undefined)('the composer', () => {
     await denied.reload()
     await denied.getByRole('button', { name: 'Attach files' }).waitFor()
     await denied.getByRole('button', { name: 'Speak' }).waitFor({ state: 'detached' })
-    await refusing.close()
+    await leave(denied)
   })
 
   itInTurn('uploads a large file at once, into a new session too, and names it in the message', async () => {
@@ -330,7 +326,7 @@ describe.skipIf(chromium === undefined)('the composer', () => {
       const asking = await browser.newContext({ locale: 'en-US', serviceWorkers: 'allow' })
       await asking.addInitScript(pushService)
       const { client: other } = await newTenant(owner)
-      const asked = await signIn(asking, other)
+      const asked = await signIn(await asking.newPage(), other)
       const calls: string[] = []
       asked.on('response', (response) => {
         const method = response.request().method()

@@ -8,7 +8,7 @@ import { itInTurn } from '#test/support/long.ts'
 import { type Browser, chromium, launchBrowser } from './support/chromium.ts'
 import { type Client, eventually, newTenant } from './support/client.ts'
 import { owner, server } from './support/here.ts'
-import { findViolations, origin, signIn } from './support/page.ts'
+import { findViolations, leave, origin, signIn } from './support/page.ts'
 
 const nobody = owner.as(undefined)
 
@@ -96,7 +96,10 @@ describe.skipIf(chromium === undefined)('the page in Chromium', () => {
     page = await signIn(browser, client)
     context = page.context()
   })
-  afterAll(async () => browser?.close())
+  afterAll(async () => {
+    await leave(page)
+    await browser?.close()
+  })
 
   it('asks once for each list that it begins with, and in a hidden tab when that is shown', async () => {
     const { json } = await client.post('/api/sessions', { title: 'Known before' })
@@ -230,8 +233,7 @@ describe.skipIf(chromium === undefined)('the page in Chromium', () => {
   })
 
   it('can be used without a mouse: sign in, send, approve, answer, queue, stop, new session', async () => {
-    const within = await browser.newContext({ locale: 'en-US', viewport: { width: 1280, height: 800 } })
-    const typed = await newPage(within)
+    const typed = await browser.takePage({ locale: 'en-US', viewport: { width: 1280, height: 800 } })
     const tabTo = async (wanted: Locator, key = 'Tab') => {
       await wanted.waitFor()
       for (let presses = 0; presses < 120; presses++) {
@@ -290,7 +292,7 @@ describe.skipIf(chromium === undefined)('the page in Chromium', () => {
     await say('[[say anew]]')
     await answered('anew', typed)
     expect(typed.url()).not.toBe(first)
-    await within.close()
+    await leave(typed)
   })
 
   itInTurn(

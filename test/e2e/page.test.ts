@@ -6,7 +6,7 @@ import { firstRows, isLong, itInTurn } from '../support/long.ts'
 import { type Browser, chromium, launchBrowser } from './support/chromium.ts'
 import { type Client, eventually, newTenant } from './support/client.ts'
 import { owner } from './support/here.ts'
-import { findViolations, origin, signIn } from './support/page.ts'
+import { findViolations, leave, origin, signIn } from './support/page.ts'
 
 const nobody = owner.as(undefined)
 
@@ -52,8 +52,7 @@ describe.skipIf(chromium === undefined)('the page in Chromium', () => {
   let context: BrowserContext
   let main: Watched
 
-  const watch = async (within: BrowserContext): Promise<Watched> => {
-    const page = await within.newPage()
+  const watch = (page: Page): Watched => {
     page.setDefaultTimeout(30_000)
     const [requests, errors]: [string[], string[]] = [[], []]
     page.on('request', (request) => requests.push(request.url()))
@@ -84,14 +83,20 @@ describe.skipIf(chromium === undefined)('the page in Chromium', () => {
   const readLastWord = async (page: Page): Promise<number> =>
     Number(/(\d+)\s*$/.exec(await page.locator('.block.text').last().innerText())?.[1] ?? -1)
 
+  /** A page of nobody. */
+  const openEmpty = () => browser.takePage({ locale: 'en-US', viewport: { width: 1280, height: 800 } })
+
   beforeAll(async () => {
     browser = await launchBrowser()
     tenant = await newTenant(owner)
     client = tenant.client
-    context = await browser.newContext({ locale: 'en-US', viewport: { width: 1280, height: 800 } })
-    main = await watch(context)
+    main = watch(await openEmpty())
+    context = main.page.context()
   })
-  afterAll(async () => browser?.close())
+  afterAll(async () => {
+    await leave(main?.page)
+    await browser?.close()
+  })
 
   it('signs in with a link, which leaves the address and works once', async () => {
     const link = await newLink(client)
@@ -100,17 +105,18 @@ describe.skipIf(chromium === undefined)('the page in Chromium', () => {
     await composer(page).waitFor()
     expect(page.url()).toBe(`${origin}/`)
     expect(await page.evaluate('document.cookie')).toBe('')
-    const other = await watch(await browser.newContext({ locale: 'en-US' }))
-    await other.page.goto(link)
-    await other.page.getByText('This key or link is not valid').waitFor()
-    await other.page.context().close()
+    const other = await openEmpty()
+    await other.goto(link)
+    await other.getByText('This key or link is not valid').waitFor()
+    await leave(other)
   })
 
   it.each(firstRows(0, ['WebSockets', 'streams'], 1))(
     'signs in with a key, and out by the end of its %s when it is revoked',
     async (by) => {
       const { key } = await newTenant(owner, ['read', 'chat'])
-      const { page } = await watch(await browser.newContext({ locale: 'en-US' }))
+      const page =
+        by === 'streams' ? await (await browser.newContext({ locale: 'en-US' })).newPage() : await openEmpty()
       if (by === 'streams')
         await page.addInitScript(`Object.defineProperty(window, 'WebSocket', { value: ${refusedSocket} })`)
       await page.goto(origin)
@@ -125,7 +131,7 @@ describe.skipIf(chromium === undefined)('the page in Chromium', () => {
       await expect.poll(() => page.getByRole('link', { name: 'Owner' }).count()).toBe(0)
       await owner.send('DELETE', `/api/admin/keys/${key.split('_')[1]}`)
       await page.getByLabel('Key or sign-in link').waitFor()
-      await page.context().close()
+      await leave(page)
     },
   )
 
@@ -134,7 +140,7 @@ describe.skipIf(chromium === undefined)('the page in Chromium', () => {
     // Far longer than the test: it ends by the button.
     await send(page, '[[slow ttft=50 chunks=5000 gap=50]] count')
     await page.getByText('word5 ').waitFor()
-    const { page: other } = await watch(context)
+    const { page: other } = watch(await context.newPage())
     await other.goto(page.url())
     await other.getByText('word8 ').waitFor()
     await page.reload()
@@ -170,7 +176,7 @@ describe.skipIf(chromium === undefined)('the page in Chromium', () => {
 
   it('shows an approval in the chat and the inbox, whose buttons are dead at first, and closes it everywhere', async () => {
     const { page } = main
-    const { page: inbox } = await watch(context)
+    const { page: inbox } = watch(await context.newPage())
     await inbox.goto(`${origin}/#/inbox`)
     await inbox.getByText('Nothing waits for you.').waitFor()
     // The first moment of the card is seen by the page itself.
@@ -320,7 +326,7 @@ describe.skipIf(chromium === undefined)('the page in Chromium', () => {
   })
 
   it('draws the attacks of a model as text: no request, no element, no report', async () => {
-    const { page, errors } = await watch(context)
+    const { page, errors } = watch(await context.newPage())
     const asked: string[] = []
     page.on('request', (request) => asked.push(request.url()))
     const attacks = [
