@@ -236,9 +236,13 @@ describe.skipIf(chromium === undefined)('the page in Chromium', () => {
     const typed = await browser.takePage({ locale: 'en-US', viewport: { width: 1280, height: 800 } })
     const tabTo = async (wanted: Locator, key = 'Tab') => {
       await wanted.waitFor()
+      // Looking for it by its role takes longer than a press.
+      let element = await wanted.elementHandle()
       for (let presses = 0; presses < 120; presses++) {
-        if (await wanted.evaluate((one) => one.matches(':focus'))) return
-        await typed.keyboard.press(key)
+        const state = await element?.evaluate((one) => [one.matches(':focus'), one.isConnected])
+        if (state?.[0]) return
+        if (state?.[1]) await typed.keyboard.press(key)
+        else element = await wanted.elementHandle()
       }
       throw new Error(`Tab does not reach ${wanted.toString()}`)
     }

@@ -199,7 +199,7 @@ describe.skipIf(chromium === undefined)('every screen of the page', () => {
           ...phone,
         })
         const listed = listAddresses(isOwner)
-        const audited = firstRows(2, listed, 8)
+        const audited = firstRows(2, listed, 6)
         for (const [nth, address] of listed.entries()) {
           await open(page, address)
           const defects = await look(page, given, { isFirst: nth === 0, isAudited: audited.includes(address) })
