@@ -59,7 +59,7 @@ function explainLogin(error) {
 
 async function readLogin() {
   const { CLOUDFLARE_API_KEY: globalKey, CLOUDFLARE_API_TOKEN: given } = process.env
-  // wrangler would say the same after a second.
+  // wrangler, which prefers the global key, would say the same after a second.
   if (given && !globalKey) return { authorization: `Bearer ${given}` }
   const printed = await runWrangler(['auth', 'token', '--json']).catch((error) => {
     const advice = 'There is no login. Run `npx wrangler login`, or set CLOUDFLARE_API_TOKEN.'

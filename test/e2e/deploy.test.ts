@@ -1,10 +1,11 @@
 /** Tests `npm run deploy` against a stand-in of Cloudflare's API. Nothing leaves this machine. */
 
 import { execFileSync } from 'node:child_process'
-import { existsSync, statSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { itInTurn } from '#test/support/long.ts'
+import { apiToken } from './support/cloudflare-api.ts'
 import {
   api,
   createAccount,
@@ -62,9 +63,15 @@ describe('npm run deploy', { timeout: 600_000 }, () => {
     expect(again.output).toMatch(/schema\s+up to date/)
   })
 
-  itInTurn('prints the plan in a dry run and changes nothing', async () => {
+  it('prints the plan in a dry run, with the login of wrangler, and changes nothing', async () => {
     await createAccount()
-    const { code, output } = await deploy(['--dry-run', '--location', 'weur'])
+    const login = join(folder, '.config/.wrangler/config')
+    mkdirSync(login, { recursive: true })
+    writeFileSync(
+      join(login, 'default.toml'),
+      `oauth_token = "${apiToken}"\nexpiration_time = "2999-01-01T00:00:00.000Z"\n`,
+    )
+    const { code, output } = await deploy(['--dry-run', '--location', 'weur'], { env: { CLOUDFLARE_API_TOKEN: '' } })
     expect(code, output).toBe(0)
     expect(output).toMatch(/database\s+talaria would be created/)
     expect(output).toMatch(/place\s+Western Europe/)
