@@ -52,7 +52,10 @@ export async function signIn(browser: Browser, client: Client, given: SignIn = {
   const cookie = await readCookie(client)
   await page.context().addCookies([{ ...cookie, url: origin, httpOnly: true, sameSite: 'Lax' }])
   page.setDefaultTimeout(30_000)
-  page.on('console', (message) => message.type() === 'error' && errors.push(message.text()))
+  page.on(
+    'console',
+    (message) => message.type() === 'error' && errors.push(`${message.text()} ${message.location().url}`),
+  )
   page.on('pageerror', (error) => errors.push(error.message))
   page.on('request', (request) => requests.push(request.url()))
   if (script !== undefined) await page.addInitScript(script)
