@@ -3,7 +3,8 @@
  * be there (`TALARIA_ENGINE_IMAGE`, by default the newest one of `npm run dev:sandbox`).
  */
 
-import { spawn, spawnSync } from 'node:child_process'
+import { spawnSync } from 'node:child_process'
+import { startProgram } from '../../support/start-program.mjs'
 
 const client = process.env.WRANGLER_DOCKER_BIN ?? 'docker'
 /** Keeps the container alive and collects children whose parents have ended. */
@@ -68,7 +69,7 @@ export class DockerEngine {
     if (!this.isAlive) throw new Error('The container is not running.')
     const variables = Object.entries(env).flatMap(([name, value]) => ['--env', `${name}=${value}`])
     const words = ['exec', '--interactive', '--workdir', cwd, ...variables, this.#name, ...command]
-    return spawn(client, words, { stdio: 'pipe', ...(signal && { signal }) })
+    return startProgram(client, words, { signal })
   }
 
   async untilUnpaused() {

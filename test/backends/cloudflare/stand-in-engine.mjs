@@ -3,7 +3,7 @@
  * paused, and stopped by its activity timer, as spec/sandbox.md and runs against a real engine showed.
  */
 
-import { spawn, spawnSync } from 'node:child_process'
+import { spawnSync } from 'node:child_process'
 import {
   existsSync,
   mkdirSync,
@@ -17,12 +17,14 @@ import {
 } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
+import { startProgram } from '../../support/start-program.mjs'
 
 const tagName = 'STAND_IN_CONTAINER'
 
 export class StandInEngine {
   #folder = mkdtempSync(join(tmpdir(), 'talaria-container-'))
   #tag = crypto.randomUUID()
+  #hasDisk = false
   root = join(this.#folder, 'fs/workspace')
   state = join(this.#folder, 'fs/.talaria')
   temporary = join(this.#folder, 'fs/tmp')
@@ -50,19 +52,18 @@ export class StandInEngine {
   limitDisk(options) {
     const at = join(this.#folder, 'fs')
     mkdirSync(at, { recursive: true })
-    return spawnSync('mount', ['-t', 'tmpfs', '-o', options, 'tmpfs', at]).status === 0
+    return (this.#hasDisk = spawnSync('mount', ['-t', 'tmpfs', '-o', options, 'tmpfs', at]).status === 0)
   }
 
   /** Runs a process in the container. It waits while the container is paused. */
-  async spawn([program, ...words], { cwd, env = {}, signal, stdin = 'pipe' }) {
+  async spawn([program, ...words], { cwd, env = {}, signal }) {
     await this.untilUnpaused()
     if (!this.isAlive) throw new Error('The container is not running.')
     if (!existsSync(cwd)) throw new Error(`ENOENT: no such file or directory, posix_spawn '${program}'`)
-    return spawn(program, words, {
+    return startProgram(program, words, {
       cwd,
       env: { PATH: process.env.PATH, HOME: this.inside('/'), ...env, [tagName]: this.#tag },
-      stdio: [stdin, 'pipe', 'pipe'],
-      ...(signal && { signal }),
+      signal,
     })
   }
 
@@ -97,7 +98,8 @@ export class StandInEngine {
     for (let pids = this.processes(); pids.length; pids = this.processes()) this.#signal(pids, 'SIGKILL')
     this.unpause()
     this.#dropMemory()
-    spawnSync('umount', ['--lazy', join(this.#folder, 'fs')])
+    if (this.#hasDisk) spawnSync('umount', ['--lazy', join(this.#folder, 'fs')])
+    this.#hasDisk = false
     rmSync(join(this.#folder, 'fs'), { recursive: true, force: true, maxRetries: 5 })
     this.onEnd()
   }

@@ -1,10 +1,10 @@
 // Implements a host port locally: scripts run in a real bash, files are in a folder of the test.
 // `--norc`, because bash takes the socket of its input for a remote shell and would run the files of this machine's user.
-import { spawn } from 'node:child_process'
 import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { mkdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { startProgram } from '../../support/start-program.mjs'
 
 /** Runs a script of root as any other user: without the right to read and remove all files. */
 const asUser = ['--bounding-set=-dac_override,-dac_read_search', '--inh-caps=-dac_override,-dac_read_search']
@@ -34,22 +34,16 @@ export function createLocalHost({ isUser = false, hasMemoryGroup = false, isAtRo
       ? ['bwrap', '--bind', folder, '/', ...mounts, '--proc', '/proc', '--dev', '/dev']
       : []
   const port = {
-    run: (script, timeoutMs) =>
-      new Promise((resolve, reject) => {
-        const words = [...within, 'bash', '--norc', '-c', script]
-        const [program, ...rest] = isUser && process.getuid() === 0 ? ['setpriv', ...asUser, ...words] : words
-        const child = spawn(program, rest, {
-          cwd: '/',
-          env: { PATH: process.env.PATH },
-          timeout: timeoutMs,
-        })
-        let output = ''
-        child.stdin.end()
-        child.stderr.resume()
-        child.stdout.setEncoding('utf8').on('data', (chunk) => (output += chunk))
-        child.on('error', reject)
-        child.on('close', (code) => resolve({ code, output }))
-      }),
+    run: async (script, timeoutMs) => {
+      const words = [...within, 'bash', '--norc', '-c', script]
+      const [program, ...rest] = isUser && process.getuid() === 0 ? ['setpriv', ...asUser, ...words] : words
+      const env = { PATH: process.env.PATH }
+      const child = await startProgram(program, rest, { cwd: '/', env, timeout: timeoutMs })
+      let output = ''
+      child.stdin.end()
+      child.stdout.setEncoding('utf8').on('data', (chunk) => (output += chunk))
+      return new Promise((resolve) => child.on('close', (code) => resolve({ code, output })))
+    },
     read: async (path) => new Uint8Array(await readFile(pathOf(path))),
     write: (path, bytes) => writeFile(pathOf(path), bytes),
     destroy: () => rm(folder, { recursive: true, force: true }),

@@ -2,7 +2,8 @@
 
 import { type ChildProcess, fork, spawn } from 'node:child_process'
 import { join } from 'node:path'
-import { compileCache, root } from './server.ts'
+import { compileCache } from '../../support/compile-cache.mjs'
+import { root } from './server.ts'
 
 export type Result = { readonly code: number | null; readonly out: string; readonly err: string }
 type Environment = Readonly<Record<string, string>>

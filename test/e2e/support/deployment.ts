@@ -6,7 +6,8 @@ import { basename, join } from 'node:path'
 import { tmpdir } from 'node:os'
 import { afterEach, beforeEach } from 'vitest'
 import { apiToken, CloudflareApi } from './cloudflare-api.ts'
-import { compileCache, root } from './server.ts'
+import { compileCache } from '../../support/compile-cache.mjs'
+import { root } from './server.ts'
 
 /** The folder in which the command keeps what it learned. */
 export let folder: string

@@ -12,11 +12,10 @@ import { dirname, join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { migrateLocally } from '../../../scripts/lib/migrations.mjs'
+import { compileCache } from '../../support/compile-cache.mjs'
 import { killGroup, runtimeOf, runtimesOf } from './processes.ts'
 
 export const root = dirname(dirname(dirname(dirname(fileURLToPath(import.meta.url)))))
-/** Compiled programs, which the commands of all tests share: most of the start of wrangler is compiling it. */
-export const compileCache = { NODE_COMPILE_CACHE: join(root, '.wrangler/compile-cache') }
 export const adminKey = 'e2e-admin-key-0123456789'
 const encryptionKey = Buffer.alloc(32, 7).toString('base64')
 

@@ -15,6 +15,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest'
 import type { JsonObject } from '#agent/core/parse-json.ts'
 import { limitConcurrency } from '#backends/limit-concurrency.ts'
 import { itInTurn } from '../../support/long.ts'
+import { compileCache } from '../../support/compile-cache.mjs'
 import { serveFixture } from './fixture-server.ts'
 import { playScenario, prepareClient } from './play-client.ts'
 
@@ -44,14 +45,14 @@ afterAll(() => {
 /** More at a time would slow each other down until they run into the time limits of sign-ins. */
 const maxPlayed = 4
 
-/** Plays the scenarios that ask.mjs names. */
+/** Plays the scenarios that ask.sh names. */
 async function listenForScenarios() {
   const play = limitConcurrency(maxPlayed)
   const server = createServer((request, response) => {
     void (async () => {
       let body = ''
       for await (const part of request) body += String(part)
-      const { name, url, context } = JSON.parse(body) as { name: string; url: string; context: string }
+      const [name = '', url = '', context = ''] = body.split('\n')
       const error = await play(() => playScenario({ name, url, context: JSON.parse(context) as JsonObject })).catch(
         (reason: unknown) => reason,
       )
@@ -60,24 +61,14 @@ async function listenForScenarios() {
   })
   await new Promise<void>((ready) => server.listen(0, '127.0.0.1', ready))
   const { port } = server.address() as AddressInfo
-  return { url: `http://127.0.0.1:${port}/`, close: () => (server.closeAllConnections(), void server.close()) }
+  return { port, close: () => (server.closeAllConnections(), void server.close()) }
 }
 
 /** The status is 0 when all checks pass, except those of the file of expected failures, which must fail. */
 function run(role: string, revision: string, more: readonly string[]) {
   const expected = ['--expected-failures', join(folder, `expected-failures-${revision}.yml`)]
-  const child = spawn(process.execPath, [
-    suite,
-    role,
-    '--requirements',
-    revision,
-    ...expected,
-    '-o',
-    results,
-    '--timeout',
-    '120000',
-    ...more,
-  ])
+  const words = [suite, role, '--requirements', revision, ...expected, '-o', results, '--timeout', '120000', ...more]
+  const child = spawn(process.execPath, words, { env: { ...process.env, ...compileCache } })
   let said = ''
   child.stdout.on('data', (data: Buffer) => (said += data.toString()))
   child.stderr.on('data', (data: Buffer) => (said += data.toString()))
@@ -93,7 +84,7 @@ const listFailures = (said: string): readonly string[] => {
 }
 
 async function playClient(revision: string) {
-  const command = `"${process.execPath}" "${join(folder, 'ask.mjs')}" ${player.url}`
+  const command = `bash "${join(folder, 'ask.sh')}" ${player.port}`
   const { status, said } = await run('client', revision, ['--command', command])
   return { status, failed: listFailures(said) }
 }

@@ -1,0 +1,1 @@
+export const compileCache: { readonly NODE_COMPILE_CACHE: string }
