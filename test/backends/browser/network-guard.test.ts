@@ -4,8 +4,9 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { checkBrowserAddress } from '#backends/browser/perform.ts'
 import { type BrowserSession, newBrowserSession, refOf } from './support/browser-session.ts'
 import { firstRows } from '../../support/long.ts'
-import { type Chromium, chromiums, startChromium } from './support/chromium.mjs'
+import { chromiums } from './support/chromium.mjs'
 import { address, type Site, startSite } from './support/site.mjs'
+import { useChromium } from './support/use-chromium.ts'
 
 it.each([
   'file:///etc/passwd',
@@ -23,21 +24,20 @@ it.each([
 })
 
 describe.each(firstRows(1, chromiums))('the network of a page in %s', (path) => {
-  let browser: Chromium
   let site: Site
   let session: BrowserSession
   /** Reaches a private network, so that every request is judged and the page stands still between calls. */
   let inside: BrowserSession
 
   beforeAll(async () => {
-    browser = await startChromium(path)
+    const browser = await useChromium(path)
     site = await startSite()
-    session = await newBrowserSession(browser.url, site.network)
-    inside = await newBrowserSession(browser.url, site.network, { reachesPrivate: true })
+    session = await newBrowserSession(browser, site.network)
+    inside = await newBrowserSession(browser, site.network, { reachesPrivate: true })
   })
   afterAll(async () => {
+    await Promise.all([session.close(), inside.close()])
     site.close()
-    await browser.close()
   })
 
   const refused = [

@@ -1,11 +1,12 @@
 /** Tests that calls wait for what a page does, no longer than needed, on a real Chromium. */
 
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { NetworkGuard } from '#backends/browser/request-guard.ts'
 import { firstRows, isLong, itInTurn } from '#test/support/long.ts'
 import { type BrowserSession, newBrowserSession, refOf } from './support/browser-session.ts'
-import { type Chromium, chromium, startChromium } from './support/chromium.mjs'
+import { chromium } from './support/chromium.mjs'
 import { type SlowSite, slowMs, startSlowSite } from './support/slow-site.mjs'
+import { useChromium } from './support/use-chromium.ts'
 
 const sleep = (ms: number) => new Promise<void>((resolve) => void setTimeout(resolve, ms))
 
@@ -14,16 +15,13 @@ const modes = [
   ['that runs between calls', false],
 ] as const
 
-let browser: Chromium | undefined
+let browser: string | undefined
 let site: SlowSite
 beforeAll(async () => {
-  if (chromium !== undefined) browser = await startChromium()
+  if (chromium !== undefined) browser = await useChromium()
   site = await startSlowSite()
 })
-afterAll(async () => {
-  site.close()
-  await browser?.close()
-})
+afterAll(() => site.close())
 
 describe.skipIf(chromium === undefined).each(modes)('a page %s (needs Chromium)', (_name, reachesPrivate) => {
   let session: BrowserSession
@@ -37,15 +35,15 @@ describe.skipIf(chromium === undefined).each(modes)('a page %s (needs Chromium)'
   const click = (snapshot: unknown, text: string) => act({ kind: 'click', ref: refOf(String(snapshot), text) })
   const scroll = () => act({ kind: 'scroll', direction: 'down' })
   const waiting = async <T>(work: () => Promise<T>): Promise<{ readonly waitedMs: number; readonly value: T }> => {
-    const before = session.waitedMs()
+    const waitedMs = session.watchWaits()
     const value = await work()
-    return { waitedMs: session.waitedMs() - before, value }
+    return { waitedMs: waitedMs(), value }
   }
 
-  beforeEach(async () => {
-    session = await newBrowserSession(browser!.url, network, { reachesPrivate })
+  beforeAll(async () => {
+    session = await newBrowserSession(browser!, network, { reachesPrivate })
   })
-  afterEach(() => session.close())
+  afterAll(() => session.close())
 
   it.runIf(reachesPrivate || isLong)('fills an endless list as it is scrolled', async () => {
     await open('/endless')

@@ -8,8 +8,9 @@ import type { PageAction } from '#backends/browser/perform.ts'
 import { openEndpoint } from '#backends/browser/vendors.ts'
 import { itInTurn } from '#test/support/long.ts'
 import { type BrowserSession, newBrowserSession, refOf, wires } from './support/browser-session.ts'
-import { type Chromium, chromium, startChromium } from './support/chromium.mjs'
+import { chromium } from './support/chromium.mjs'
 import { address, type Site, startSite } from './support/site.mjs'
+import { useChromium } from './support/use-chromium.ts'
 
 const click = (ref: string): PageAction => ({ kind: 'click', ref })
 const type = (ref: string, text: string): PageAction => ({ kind: 'type', ref, text })
@@ -17,7 +18,7 @@ const press = (key: string): PageAction => ({ kind: 'press', key })
 const readConsole = (isCleared = false): PageAction => ({ kind: 'console', isCleared })
 
 describe.skipIf(chromium === undefined)('a page (needs Chromium)', () => {
-  let browser: Chromium
+  let browser: string
   let site: Site
   let session: BrowserSession
   const go = (path: string) => session.go(address(path))
@@ -25,13 +26,13 @@ describe.skipIf(chromium === undefined)('a page (needs Chromium)', () => {
     (await session.act({ kind: 'console', isCleared: false, expression: 'document.title' }))['result']
 
   beforeAll(async () => {
-    browser = await startChromium()
+    browser = await useChromium()
     site = await startSite()
-    session = await newBrowserSession(browser.url, site.network)
+    session = await newBrowserSession(browser, site.network)
   })
   afterAll(async () => {
+    await session.close()
     site.close()
-    await browser.close()
   })
   beforeEach(() => void (site.asked.length = 0))
 
@@ -243,9 +244,9 @@ describe.skipIf(chromium === undefined)('a page (needs Chromium)', () => {
   })
 
   itInTurn('that crashes is told as gone, and another session goes on', async () => {
-    const other = await newBrowserSession(browser.url, site.network)
+    const other = await newBrowserSession(browser, site.network)
     await other.go(address('/second'))
-    const connection = await openEndpoint({ url: browser.url, reachesPrivate: false }, wires).connect({ sessionId: '' })
+    const connection = await openEndpoint({ url: browser, reachesPrivate: false }, wires).connect({ sessionId: '' })
     const { sessionId } = await connection.send<{ sessionId: string }>('Target.attachToTarget', {
       targetId: other.state().targetId,
       flatten: true,
@@ -265,7 +266,7 @@ describe.skipIf(chromium === undefined)('a page (needs Chromium)', () => {
       session.state(),
       { sessionId: session.state().sessionId },
       {
-        vendor: openEndpoint({ url: browser.url, reachesPrivate: false }, wires),
+        vendor: openEndpoint({ url: browser, reachesPrivate: false }, wires),
         network: site.network,
         schedule: wires.schedule,
         isFirst: false,
@@ -280,7 +281,7 @@ describe.skipIf(chromium === undefined)('a page (needs Chromium)', () => {
     await go('/cookies')
     await go('/cookies')
     expect(await title()).toBe('"cookies seen=1"')
-    const other = await newBrowserSession(browser.url, site.network)
+    const other = await newBrowserSession(browser, site.network)
     await other.go(address('/cookies'))
     expect(await other.act({ kind: 'console', isCleared: false, expression: 'document.title' })).toMatchObject({
       result: '"cookies"',
@@ -293,7 +294,7 @@ describe.skipIf(chromium === undefined)('a page (needs Chromium)', () => {
   it('is stopped with the turn', async () => {
     const stop = new AbortController()
     stop.abort()
-    const vendor = openEndpoint({ url: browser.url, reachesPrivate: false }, wires)
+    const vendor = openEndpoint({ url: browser, reachesPrivate: false }, wires)
     const connection = await vendor.connect({ sessionId: '' }, { signal: stop.signal })
     await expect(connection.send('Target.getTargets')).rejects.toMatchObject({ failure: 'stopped' })
     connection.close()

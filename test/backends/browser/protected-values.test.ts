@@ -10,7 +10,8 @@ import type { NetworkGuard } from '#backends/browser/request-guard.ts'
 import { BrowserProblem } from '#backends/browser/element.ts'
 import { type BrowserSession, newBrowserSession, refOf } from './support/browser-session.ts'
 import { firstRows } from '../../support/long.ts'
-import { type Chromium, chromium, startChromium } from './support/chromium.mjs'
+import { chromium } from './support/chromium.mjs'
+import { useChromium } from './support/use-chromium.ts'
 
 const bank = 'https://bank.example.com'
 const values: Readonly<Record<string, string>> = {
@@ -64,7 +65,6 @@ const evilHosts = [
 ]
 
 describe.skipIf(chromium === undefined)('protected values (needs Chromium)', () => {
-  let browser: Chromium
   let session: BrowserSession
   /** Everything that another origin than the bank was sent. */
   const sentAway: string[] = []
@@ -95,10 +95,9 @@ describe.skipIf(chromium === undefined)('protected values (needs Chromium)', () 
   }
 
   beforeAll(async () => {
-    browser = await startChromium()
-    session = await newBrowserSession(browser.url, network, { protect: openField })
+    session = await newBrowserSession(await useChromium(), network, { protect: openField })
   })
-  afterAll(() => browser.close())
+  afterAll(() => session.close())
 
   /** Everything that the model has seen since the attempt began. */
   let seen: string[] = []

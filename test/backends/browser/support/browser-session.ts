@@ -36,8 +36,11 @@ export type BrowserSession = {
   readonly snapshot: (isFull?: boolean) => Promise<string>
   readonly choose: (dialog: OpenBrowser['dialog']) => void
   readonly stored: string[]
-  /** The milliseconds that the calls meant to wait so far. A busy machine adds none to them, as it does to a clock. */
-  readonly waitedMs: () => number
+  /**
+   * The function returns the milliseconds that the calls from now on mean to wait. A busy machine adds none to them, as it does
+   * to a clock.
+   */
+  readonly watchWaits: () => () => number
   readonly close: () => Promise<void>
 }
 
@@ -58,12 +61,14 @@ export async function newBrowserSession(
   const browser = await vendor.acquire()
   const targetId = await openPage(vendor, browser)
   const stored: string[] = []
-  let waitedMs = 0
-  const countWaits: Schedule = (ms, work) =>
-    schedule(ms, () => {
-      waitedMs += ms
+  let waited = { ms: 0 }
+  const countWaits: Schedule = (ms, work) => {
+    const counter = waited
+    return schedule(ms, () => {
+      counter.ms += ms
       work()
     })
+  }
   let state: OpenBrowser = {
     at: 'open',
     backend: vendor.kind,
@@ -98,7 +103,10 @@ export async function newBrowserSession(
   return {
     state: () => state,
     stored,
-    waitedMs: () => waitedMs,
+    watchWaits: () => {
+      const counter = (waited = { ms: 0 })
+      return () => counter.ms
+    },
     act,
     go: async (to) => String((await act({ kind: 'navigate', url: to }))['snapshot']),
     snapshot: async (isFull = false) => String((await act({ kind: 'snapshot', isFull }))['snapshot']),
