@@ -36,7 +36,7 @@ const pure = {
     name: 'pure',
     isolate: false,
     ...everywhere,
-    globalSetup: ['test/backends/browser/support/shared-chromium.ts'],
+    globalSetup: ['test/backends/browser/support/shared-chromium.mjs'],
     setupFiles: ['test/support/property-seed.ts'],
     include: ['test/{agent,tools,support,scripts,channels,sandbox,web}/**/*.test.ts', remote, 'bench/**/*.test.ts'],
   },

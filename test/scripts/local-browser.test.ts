@@ -9,6 +9,7 @@ import { serveBrowser } from '../../scripts/lib/local-browser.mjs'
 import { chromiums } from '../backends/browser/support/chromium.mjs'
 import { type BrowserSession, newBrowserSession } from '../backends/browser/support/browser-session.ts'
 import { address, type Site, startSite } from '../backends/browser/support/site.mjs'
+import { firstRows } from '../support/long.ts'
 
 describe('the browser of the system', () => {
   it('is named by CHROME_PATH, or switched off', () => {
@@ -37,7 +38,7 @@ describe('the browser of the system', () => {
   })
 })
 
-describe.each(chromiums)('the proxy of %s', (path) => {
+describe.each(firstRows(1, chromiums))('the proxy of %s', (path) => {
   let site: Site
   let url: string
   /** The guard of this session lets everything pass: only the proxy is left. */

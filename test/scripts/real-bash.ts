@@ -5,6 +5,7 @@ import { mkdtempSync, readFileSync, realpathSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type Case, ENVIRONMENT, type Outcome } from '../backends/virtual/corpus/cases.ts'
+import { runProgram } from '../support/start-program.mjs'
 
 const prelude = readFileSync(join(import.meta.dirname, '../backends/virtual/corpus/prelude.sh'), 'utf8')
 
@@ -20,16 +21,15 @@ export function versions(): Record<string, string> {
   return Object.fromEntries(PROGRAMS.map((name) => [name, ask(name)]))
 }
 
-export function runInBash({ script }: Case): Outcome {
+export async function runInBash({ script }: Case): Promise<Outcome> {
   const home = realpathSync(mkdtempSync(join(tmpdir(), 'corpus-')))
   try {
-    const { stdout, status } = spawnSync('bash', ['-c', `${prelude}\n${script}`], {
+    const { output, code } = await runProgram('bash', ['-c', `${prelude}\n${script}`], {
       cwd: home,
-      encoding: 'utf8',
       timeout: 20_000,
       env: { PATH: '/usr/bin:/bin', HOME: home, ...ENVIRONMENT },
     })
-    return { stdout: stdout.replaceAll(home, '/workspace'), exitCode: status ?? -1 }
+    return { stdout: output.replaceAll(home, '/workspace'), exitCode: code ?? -1 }
   } finally {
     rmSync(home, { recursive: true, force: true })
   }

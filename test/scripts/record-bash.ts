@@ -7,7 +7,8 @@ import { runInBash, versions } from './real-bash.ts'
 
 const corpus = join(import.meta.dirname, '../backends/virtual/corpus')
 const cases = casesOf(readFileSync(join(corpus, 'commands.txt'), 'utf8'))
-const outcomes = Object.fromEntries(cases.map((one) => [one.name, runInBash(one)]))
+const outcomes: Record<string, unknown> = {}
+for (const one of cases) outcomes[one.name] = await runInBash(one)
 const recording = { versions: versions(), outcomes }
 writeFileSync(join(corpus, 'recording.json'), `${JSON.stringify(recording, null, 2)}\n`)
 console.log(`${cases.length} cases recorded`)

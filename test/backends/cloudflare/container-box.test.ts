@@ -5,7 +5,7 @@ import { conforms, onOne } from '../conformance.ts'
 import { endsEscapes } from '../host/escapes.ts'
 import { firstRows, isLong, itInTurn } from '../../support/long.ts'
 import { vendorCases } from '../host/vendors.mjs'
-import { type Api, type Changes, createWorld, openContainer } from './open-container.ts'
+import { type Api, type Changes, createWorld, openContainer, type World } from './open-container.ts'
 
 const T = { timeoutMs: 10_000 }
 const drops: (() => void)[] = []
@@ -28,9 +28,10 @@ for (const api of firstRows<Api>(1, ['native', 'sdk'])) {
   conforms(`cloudflare, with the API ${api}`, onOneContainer, vendorCases)
 }
 
-const until = async (isTrue: () => unknown) => {
-  while (!(await isTrue())) await new Promise((resolve) => setTimeout(resolve, 20))
+const until = async (isTrue: () => boolean) => {
+  while (!isTrue()) await new Promise((resolve) => setTimeout(resolve, 20))
 }
+const jobEnd = (engine: World['engine'], id: string) => until(() => engine.has(`.talaria/j-${id}/exit`))
 
 describe.each(apis)('a healthy container, with the API %s,', (api) => {
   it('is not destroyed when its workspace is removed: the folder is made anew, which is told', async () => {
@@ -66,10 +67,10 @@ describe.each(apis)('a healthy container, with the API %s,', (api) => {
       const wait = `while [ ! -e ${go} ]; do sleep 0.05; done`
       const job = `mv ${engine.root} ${to}; echo two > b; touch ${engine.temporary}/moved; ${wait}; echo late > late`
       await backend.jobs?.start('moves', job, { timeoutMs: 60_000 })
-      await until(() => backend.files.stat(`${engine.temporary}/moved`).catch(() => undefined))
+      await until(() => engine.has('tmp/moved'))
       expect(first === 'a copy' ? await box.save() : 'nothing').toBe(outcome)
       expect((await backend.exec(`cat a b; touch ${go}`, T)).stdout).toBe('one\ntwo\n')
-      await until(async () => (await backend.jobs?.state('moves'))?.at !== 'running')
+      await jobEnd(engine, 'moves')
       expect((await backend.exec('cat late', T)).stdout).toBe('late\n')
       expect(await box.save()).toBe('saved')
       engine.kill()
@@ -98,7 +99,7 @@ describe.each(apis)('a healthy container, with the API %s,', (api) => {
     await backend.exec('echo old > a', T)
     const job = `mv ${engine.root} ${old}; mkdir ${engine.root}; echo in > b; touch ${ready}; sleep 60`
     await backend.jobs?.start('replaces', job, { timeoutMs: 60_000 })
-    await until(() => backend.files.stat(ready).catch(() => undefined))
+    await until(() => engine.has('tmp/ready'))
     await backend.files.write('new', new TextEncoder().encode('new'))
     expect(await backend.exec(`ls; cat ${old}/a ${old}/b`, T)).toMatchObject({
       stdout: 'new\nold\nin\n',
@@ -323,7 +324,7 @@ describe.each(bothApis)('a container that was killed, with the API %s,', (api) =
     await box.save()
     const running = backend.exec('echo x >> runs; sleep 5', T)
     running.catch(() => undefined)
-    await until(() => backend.files.stat('runs'))
+    await until(() => engine.has('workspace/runs'))
     engine.kill()
     await expect(running).rejects.toMatchObject({ message: expect.stringContaining('unknown') })
     expect((await backend.exec('cat runs 2>/dev/null; true', T)).stdout).toBe('')
@@ -364,7 +365,7 @@ describe.each(apis)('a container that is paused, with the API %s,', (api) => {
     const { backend, engine } = open(api)
     await backend.exec('true', T)
     const running = backend.exec('echo x >> runs; sleep 0.3; cat runs', T)
-    await until(() => backend.files.stat('runs'))
+    await until(() => engine.has('workspace/runs'))
     engine.pause()
     setTimeout(() => engine.unpause(), 300)
     expect(await running).toMatchObject({ stdout: 'x\n', exitCode: 0 })
@@ -476,13 +477,13 @@ describe('a command whose answer is lost', () => {
 
   it('while it runs is waited for', async () => {
     const opened = open('sdk')
-    const { backend, sandbox } = opened
+    const { backend, engine, sandbox } = opened
     await backend.exec('true', T)
     const exec = sandbox.execWithSessionToken.bind(sandbox)
     sandbox.execWithSessionToken = async (...given) => {
       sandbox.execWithSessionToken = exec
       exec(...given).catch(() => undefined)
-      await until(() => backend.files.stat('runs'))
+      await until(() => engine.has('workspace/runs'))
       throw Object.assign(new Error('The connection broke.'), { errorResponse: { code: 'RPC_TRANSPORT_ERROR' } })
     }
     expect(await backend.exec('echo x >> runs; sleep 0.5; cat runs', T)).toMatchObject({ stdout: 'x\n' })
@@ -538,19 +539,19 @@ describe('a command in a container', () => {
   })
 
   it('keeps its output so far when it is stopped', async () => {
-    const { backend } = open('sdk')
+    const { backend, engine } = open('sdk')
     await backend.exec('true', T)
     const stop = new AbortController()
     const running = backend.exec('echo first; touch begun; sleep 20', { ...T, signal: stop.signal })
-    await until(() => backend.files.stat('begun'))
+    await until(() => engine.has('workspace/begun'))
     stop.abort()
     expect(await running).toMatchObject({ exitCode: null, timedOut: false, stdout: 'first\n' })
   })
 
   it('in the background that is killed by the system has its true code', async () => {
-    const { backend } = open('sdk')
+    const { backend, engine } = open('sdk')
     await backend.jobs?.start('j', 'kill -KILL $$', { timeoutMs: 60_000 })
-    await until(async () => (await backend.jobs?.state('j'))?.at !== 'running')
+    await jobEnd(engine, 'j')
     expect(await backend.jobs?.state('j')).toMatchObject({ at: 'exited', exitCode: 137 })
   })
 })
@@ -646,12 +647,12 @@ describe.each(apis)('a job that fills the disk, with the API %s,', (api) => {
     skip(!engine.limitDisk('size=4m'), 'This process may not mount a disk.')
     await backend.exec('true', T)
     await backend.jobs?.start('fills', 'sleep 0.3; head -c 50000000 /dev/zero > big; exit 5', { timeoutMs: 60_000 })
-    await until(async () => (await backend.jobs?.state('fills'))?.at !== 'running')
+    await jobEnd(engine, 'fills')
     expect(await backend.jobs?.state('fills')).toMatchObject({ at: 'exited', exitCode: 5, reason: 'disk' })
     await backend.exec('rm big', T)
     expect(await backend.jobs?.state('fills')).toMatchObject({ at: 'exited', exitCode: 5, reason: 'disk' })
     await backend.jobs?.start('fails', 'exit 5', { timeoutMs: 60_000 })
-    await until(async () => (await backend.jobs?.state('fails'))?.at !== 'running')
+    await jobEnd(engine, 'fails')
     expect(await backend.jobs?.state('fails')).not.toHaveProperty('reason')
   })
 })

@@ -3,7 +3,7 @@
  * print it by accident.
  */
 
-import { afterEach, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { defaultLimits, type View } from '#agent/core/ports.ts'
 import type { ExecOptions } from '#agent/core/backend.ts'
 import { createRedactor, type Redactor } from '#agent/core/secrets/redaction.ts'
@@ -19,9 +19,6 @@ import { toolsFor } from '#tools/tools-for.ts'
 import { memoryProcesses } from '../../tools/support/memory-processes.ts'
 import { firstRows } from '../../support/long.ts'
 import { type Api, openContainer } from './open-container.ts'
-
-const drops: (() => void)[] = []
-afterEach(() => drops.splice(0).forEach((drop) => drop()))
 
 /** Longer than a line of base64, with characters that encoders treat differently. */
 const secret = `Zq7!x/Y+2 w(V9)${'kLmNoPqRsT0123456789'.repeat(3)}~u*8(Q`
@@ -76,9 +73,7 @@ function openServices({ backend, engine }: ReturnType<typeof openContainer>, red
   return { backend: { ...backend, exec }, processes: memoryProcesses(), shell }
 }
 
-async function runTool(api: Api, command: string, isCut = false) {
-  const opened = openContainer(api, undefined, { retryMs: 20 })
-  drops.push(() => opened.engine.drop())
+async function runTool(opened: ReturnType<typeof openContainer>, command: string, isCut = false) {
   const redactor = createRedactor([secret])
   const services = openServices(opened, redactor)
   const part = { type: 'call', id: 'call', name: 'terminal', input: { command } } as const
@@ -132,8 +127,12 @@ function piecesOf(): readonly string[] {
 const pieces = piecesOf()
 
 describe.each(firstRows<Api>(1, ['sdk', 'native']))('a secret in the output of a command, with the API %s,', (api) => {
+  let opened: ReturnType<typeof openContainer>
+  beforeAll(() => void (opened = openContainer(api, undefined, { retryMs: 20 })))
+  afterAll(() => opened.engine.drop())
+
   it.each(Object.entries(forms))('is masked as %s', async (_, [command, expected]) => {
-    const { output, shown, state } = await runTool(api, command)
+    const { output, shown, state } = await runTool(opened, command)
     expect(output).toContain(expected)
     expect(output.length).toBeLessThan(160)
     expect(pieces.filter((piece) => shown.includes(piece))).toEqual([])
@@ -141,13 +140,13 @@ describe.each(firstRows<Api>(1, ['sdk', 'native']))('a secret in the output of a
   })
 
   it('that is cut on its way and fetched again is masked', async () => {
-    const { output, cuts } = await runTool(api, 'for i in {1..300}; do echo "$i $KEY"; done', true)
+    const { output, cuts } = await runTool(opened, 'for i in {1..300}; do echo "$i $KEY"; done', true)
     expect(cuts > 0).toBe(api === 'sdk')
     expect(output.split('\n')).toEqual(Array.from({ length: 300 }, (_, at) => `${at + 1} ***`))
   })
 
   it('is not masked when a command reverses it, which the documentation says', async () => {
-    const { output } = await runTool(api, 'printf %s "$KEY" | rev')
+    const { output } = await runTool(opened, 'printf %s "$KEY" | rev')
     expect(output).toBe([...secret].toReversed().join(''))
   })
 })

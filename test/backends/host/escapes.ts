@@ -32,7 +32,10 @@ for f in ${files.join(' ')}; do while [ ! -s $f ]; do sleep 0.02; done; done
 
 /** The kinds that still write. */
 async function listAlive(backend: Backend): Promise<readonly string[]> {
-  const sizes = () => Promise.all(files.map(async (file) => (await backend.files.stat(file))?.size))
+  const sizes = async () => {
+    const listed = await backend.files.list('.')
+    return files.map((file) => listed.find(({ path }) => path.endsWith(`/${file}`))?.size)
+  }
   const before = await sizes()
   expect(before.every((size) => size)).toBe(true)
   await new Promise((resolve) => setTimeout(resolve, 250))

@@ -1,5 +1,6 @@
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import { hostBackend } from '#backends/host/host-backend.ts'
+import type { ExecutionBackend } from '#agent/core/backend.ts'
 import type { HostRecord, HostPort } from '#backends/host/host-port.ts'
 import { scopeVariable, stateBeside } from '#backends/host/scripts.ts'
 import { itInTurn } from '#test/support/long.ts'
@@ -7,7 +8,7 @@ import { conforms, onOne } from '../conformance.ts'
 import { endsEscapes } from './escapes.ts'
 import { keepsShellStates } from './shell-states.ts'
 import { hasBubblewrap } from '../../sandbox/bubblewrap.mjs'
-import { createLocalHost, isPrivileged } from './local-host.mjs'
+import { createLocalHost, isOnHost, isPrivileged } from './local-host.mjs'
 
 const bytes = (text: string) => new TextEncoder().encode(text)
 const T = { timeoutMs: 10_000 }
@@ -39,18 +40,11 @@ function open(
 }
 
 /** Waits without a call of the backend, which would look at the workspace. */
-const exists = ({ port }: Pick<ReturnType<typeof open>, 'port'>, path: string) =>
-  vi.waitFor(async () => expect(await port.run(`[ -e ${path} ]`, 1_000)).toMatchObject({ code: 0 }), {
-    timeout: 10_000,
-    interval: 30,
-  })
+const exists = (path: string) => expect.poll(() => isOnHost(path), { interval: 20 }).toBe(true)
 
-async function ended(jobs: ReturnType<typeof open>['jobs'], id: string) {
-  for (;;) {
-    const state = await jobs.state(id)
-    if (state.at !== 'running') return state
-    await new Promise((resolve) => setTimeout(resolve, 30))
-  }
+async function ended({ state, jobs }: Pick<ReturnType<typeof open>, 'state' | 'jobs'>, id: string) {
+  await exists(`${state}/j-${encodeURIComponent(id)}/exit`)
+  return jobs.state(id)
 }
 
 const onOneHost = onOne(async () => {
@@ -59,6 +53,8 @@ const onOneHost = onOne(async () => {
   return { backend, close: drop }
 })
 conforms('a host that only runs scripts', onOneHost)
+/** The host of these cases, for tests that care for no file of others. */
+const shared = () => new Promise<ExecutionBackend>((resolve) => void onOneHost(async (backend) => resolve(backend)))
 
 it('a command leaves no timer that would keep its session in memory', async () => {
   const { backend } = open()
@@ -77,13 +73,13 @@ describe('a file that is written on a host', () => {
   const text = async (content: Promise<Uint8Array | undefined>) => new TextDecoder().decode(await content)
 
   it.each(sizes)('is never seen in part: %s', async (_, size) => {
-    const { backend, jobs } = open()
+    const { backend, jobs, state } = open()
     await backend.files.write('a', new Uint8Array(size).fill(49))
     const sizesSeen = 'while [ ! -e stop ]; do stat -c %s a 2>&1; done | sort | uniq'
     await jobs.start('reads', sizesSeen, { timeoutMs: 60_000 })
     for (let turn = 0; turn < 3; turn++) await backend.files.write('a', new Uint8Array(size).fill(50 + turn))
     await backend.files.write('stop', bytes(''))
-    expect(await ended(jobs, 'reads')).toMatchObject({ exitCode: 0 })
+    expect(await ended({ state, jobs }, 'reads')).toMatchObject({ exitCode: 0 })
     expect((await jobs.output('reads', 0, 1_000)).text).toBe(`${size}\n`)
   })
 
@@ -188,12 +184,12 @@ describe('a command on a host', () => {
     ['a child that stays', 'sleep 30 & echo on', 'on\n'],
     ['an error in its syntax', 'if', ''],
   ])('may have %s', async (_, command, stdout) => {
-    const result = await open().backend.exec(command, T)
+    const result = await (await shared()).exec(command, T)
     expect(result.stdout).toBe(stdout)
     expect(result.timedOut).toBe(false)
   })
 
-  keepsShellStates((work) => work(open().backend))
+  keepsShellStates(onOneHost)
 
   it('is not blocked by pipes in the place of our files, nor are later ones', async () => {
     const { backend, state } = open()
@@ -207,18 +203,18 @@ describe('a command on a host', () => {
 
   it('may be longer than the limit of arguments', async () => {
     const text = 'x'.repeat(300_000)
-    const result = await open().backend.exec(`echo ${text} | wc -c; wc -c`, { ...T, stdin: text })
+    const result = await (await shared()).exec(`echo ${text} | wc -c; wc -c`, { ...T, stdin: text })
     expect(result.stdout).toBe('300001\n300000\n')
   })
 
   it('may have more variables than fit into arguments', async () => {
     const env = Object.fromEntries(['A', 'B', 'C'].map((name) => [name, name.repeat(50_000)]))
-    const result = await open().backend.exec('echo ${#A} ${#C}', { ...T, env })
+    const result = await (await shared()).exec('echo ${#A} ${#C}', { ...T, env })
     expect(result).toMatchObject({ exitCode: 0, stdout: '50000 50000\n', env: {} })
   })
 
   it('keeps variables up to a limit for later commands, and lists the others', async () => {
-    const { backend } = open()
+    const backend = await shared()
     const big = (name: string) => `export ${name}=$(head -c 50000 /dev/zero | tr '\\0' x)`
     const first = await backend.exec(`${big('ONE')}; export SMALL=1`, T)
     expect(first).toMatchObject({ stderr: '', env: { SMALL: '1', ONE: expect.stringMatching(/^x{50000}$/) } })
@@ -228,7 +224,7 @@ describe('a command on a host', () => {
   })
 
   it('that exits with 124 or 137 itself is not a timeout', async () => {
-    const { backend } = open()
+    const backend = await shared()
     expect(await backend.exec('exit 124', T)).toMatchObject({ exitCode: 124, timedOut: false })
     expect(await backend.exec('exit 137', T)).toMatchObject({ exitCode: 137, timedOut: false })
   })
@@ -328,7 +324,7 @@ describe('a workspace that was moved', () => {
     await backend.exec('echo one > a', T)
     if (by === 'command') await backend.exec(text, T)
     else await jobs.start('j', `${text}; sleep 5`, { timeoutMs: 30_000 })
-    await exists(opened, `${temporary}/done`)
+    await exists(`${temporary}/done`)
     expect((await backend.exec(`cat a ${temporary}/keep*/a`, T)).stdout).toBe('one\none\n')
   })
 
@@ -355,10 +351,10 @@ describe('a workspace in whose place a job puts another folder', () => {
     await jobs.start('j', text(root, old).replace('WAIT', wait), { timeoutMs: 30_000 })
     const end = async () => {
       await opened.port.run(`touch ${go}`, 1_000)
-      await exists(opened, `${opened.state}/j-j/exit`)
+      await exists(`${opened.state}/j-j/exit`)
       return jobs.state('j')
     }
-    await exists(opened, `${temporary}/done`)
+    await exists(`${temporary}/done`)
     return { ...opened, old, end, told: `moved to ${old}, and another folder is in its place. Only ${root} is saved` }
   }
   const replace = (root: string, old: string) =>
@@ -388,7 +384,7 @@ describe('a workspace in whose place a job puts another folder', () => {
     const leave = (root: string, old: string) => `setsid bash -c '${replace(root, old)}; touch ${old}.two' & WAIT`
     const running = await job(leave)
     const { backend, old, end, told } = running
-    await exists(running, `${old}.two`)
+    await exists(`${old}.two`)
     await end()
     expect((await backend.exec('cat c', T)).stderr).toContain(told)
   })
@@ -432,7 +428,7 @@ itInTurn('a process in a workspace that was removed does not look like one that 
   const opened = open()
   const { backend, jobs, root, temporary } = opened
   await jobs.start('stays', `rm -rf ${root}; touch ${temporary}/done; sleep 30`, { timeoutMs: 60_000 })
-  await exists(opened, `${temporary}/done`)
+  await exists(`${temporary}/done`)
   expect((await backend.exec('pwd', T)).stderr).toContain('created again')
   await jobs.kill('stays')
 })
@@ -597,16 +593,16 @@ describe('jobs on a host', () => {
     const first = open()
     await first.jobs.start('a b', `echo "it's"; echo >> runs; exit 5`, T)
     await first.jobs.start('a b', 'echo twice', T)
-    expect(await ended(first.jobs, 'a b')).toMatchObject({ at: 'exited', exitCode: 5 })
+    expect(await ended(first, 'a b')).toMatchObject({ at: 'exited', exitCode: 5 })
     expect(await first.jobs.output('a b', 0, 100)).toEqual({ text: "it's\n", next: 5 })
     expect(await first.jobs.output('a b', 3, 100)).toEqual({ text: 's\n', next: 5 })
     expect(await first.backend.files.read('runs')).toEqual(bytes('\n'))
   })
 
   it('return whole characters', async () => {
-    const { jobs } = open()
+    const { jobs, state } = open()
     await jobs.start('u', 'printf üä', T)
-    await ended(jobs, 'u')
+    await ended({ state, jobs }, 'u')
     expect(await jobs.output('u', 0, 3)).toEqual({ text: 'ü', next: 2 })
     expect(await jobs.output('u', 2, 3)).toEqual({ text: 'ä', next: 4 })
   })
@@ -634,24 +630,24 @@ describe('jobs on a host', () => {
   })
 
   it('leave no process that holds their input', async () => {
-    const { backend, jobs } = open()
+    const { backend, jobs, state } = open()
     const seconds = 86_000 + Math.floor(Math.random() * 400)
     await jobs.start('short', 'exit 0', { timeoutMs: seconds * 1_000 })
-    await ended(jobs, 'short')
+    await ended({ state, jobs }, 'short')
     expect((await backend.exec(`pgrep -f '[s]leep ${seconds}'`, T)).stdout).toBe('')
   })
 
   it.skipIf(!hasBubblewrap)('that the system killed for lack of memory say so (needs bubblewrap)', async () => {
-    const { jobs } = open(undefined, { hasMemoryGroup: true })
+    const { jobs, state } = open(undefined, { hasMemoryGroup: true })
     await jobs.start('itself', 'kill -KILL $$', { timeoutMs: 60_000 })
-    expect(await ended(jobs, 'itself')).not.toHaveProperty('reason')
+    expect(await ended({ state, jobs }, 'itself')).not.toHaveProperty('reason')
     await jobs.start('memory', 'echo oom_kill 1 > /sys/fs/cgroup/memory.events; kill -KILL $$', { timeoutMs: 60_000 })
-    expect(await ended(jobs, 'memory')).toMatchObject({ at: 'exited', exitCode: 137, reason: 'memory' })
+    expect(await ended({ state, jobs }, 'memory')).toMatchObject({ at: 'exited', exitCode: 137, reason: 'memory' })
   })
 
   it('end at their timeout', async () => {
-    const { jobs } = open()
+    const { jobs, state } = open()
     await jobs.start('long', 'sleep 60', { timeoutMs: 300 })
-    expect(await ended(jobs, 'long')).toMatchObject({ at: 'exited', exitCode: 124 })
+    expect(await ended({ state, jobs }, 'long')).toMatchObject({ at: 'exited', exitCode: 124 })
   })
 })

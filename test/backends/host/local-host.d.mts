@@ -17,3 +17,6 @@ export function createLocalHost(options?: {
 
 /** Whether this process may give files to other users. */
 export function isPrivileged(): boolean
+
+/** Whether a path exists, without a program for the answer. */
+export function isOnHost(path: string): boolean

@@ -4,13 +4,16 @@ import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:
 import { mkdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { startProgram } from '../../support/start-program.mjs'
+import { runProgram } from '../../support/start-program.mjs'
 
 /** Runs a script of root as any other user: without the right to read and remove all files. */
 const asUser = ['--bounding-set=-dac_override,-dac_read_search', '--inh-caps=-dac_override,-dac_read_search']
 
 /** Whether this process may give files to other users. */
 export const isPrivileged = () => process.getuid() === 0
+
+/** Whether a path exists, without a program for the answer. */
+export const isOnHost = existsSync
 
 const programs = ['/usr', '/bin', '/sbin', '/lib', '/lib64'].filter((path) => existsSync(path))
 
@@ -34,15 +37,10 @@ export function createLocalHost({ isUser = false, hasMemoryGroup = false, isAtRo
       ? ['bwrap', '--bind', folder, '/', ...mounts, '--proc', '/proc', '--dev', '/dev']
       : []
   const port = {
-    run: async (script, timeoutMs) => {
+    run: (script, timeout) => {
       const words = [...within, 'bash', '--norc', '-c', script]
       const [program, ...rest] = isUser && process.getuid() === 0 ? ['setpriv', ...asUser, ...words] : words
-      const env = { PATH: process.env.PATH }
-      const child = await startProgram(program, rest, { cwd: '/', env, timeout: timeoutMs })
-      let output = ''
-      child.stdin.end()
-      child.stdout.setEncoding('utf8').on('data', (chunk) => (output += chunk))
-      return new Promise((resolve) => child.on('close', (code) => resolve({ code, output })))
+      return runProgram(program, rest, { cwd: '/', env: { PATH: process.env.PATH }, timeout })
     },
     read: async (path) => new Uint8Array(await readFile(pathOf(path))),
     write: (path, bytes) => writeFile(pathOf(path), bytes),
