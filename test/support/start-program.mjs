@@ -86,12 +86,10 @@ class StartedProgram extends EventEmitter {
   }
 }
 
-/** Resolves when the program runs. Its input and output are pipes. */
-export const startProgram = (program, words, options) => new StartedProgram(program, words, options).started()
 
 /** Runs a program without input to its end. Its code is null when it was killed. */
 export async function runProgram(program, words, options) {
-  const child = await startProgram(program, words, options)
+  const child = await new StartedProgram(program, words, options).started()
   let output = ''
   child.stdin.end()
   child.stdout.setEncoding('utf8').on('data', (part) => (output += part))

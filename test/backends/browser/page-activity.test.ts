@@ -1,6 +1,6 @@
 /** Tests that calls wait for what a page does, no longer than needed, on a real Chromium. */
 
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import type { NetworkGuard } from '#backends/browser/request-guard.ts'
 import { firstRows, isLong, itInTurn } from '#test/support/long.ts'
 import { type BrowserSession, newBrowserSession, refOf } from './support/browser-session.ts'
@@ -35,15 +35,15 @@ describe.skipIf(chromium === undefined).each(modes)('a page %s (needs Chromium)'
   const click = (snapshot: unknown, text: string) => act({ kind: 'click', ref: refOf(String(snapshot), text) })
   const scroll = () => act({ kind: 'scroll', direction: 'down' })
   const waiting = async <T>(work: () => Promise<T>): Promise<{ readonly waitedMs: number; readonly value: T }> => {
-    const waitedMs = session.watchWaits()
+    const before = session.waitedMs()
     const value = await work()
-    return { waitedMs: waitedMs(), value }
+    return { waitedMs: session.waitedMs() - before, value }
   }
 
-  beforeAll(async () => {
+  beforeEach(async () => {
     session = await newBrowserSession(browser!, network, { reachesPrivate })
   })
-  afterAll(() => session.close())
+  afterEach(() => session.close())
 
   it.runIf(reachesPrivate || isLong)('fills an endless list as it is scrolled', async () => {
     await open('/endless')

@@ -3,8 +3,7 @@
  * be there (`TALARIA_ENGINE_IMAGE`, by default the newest one of `npm run dev:sandbox`).
  */
 
-import { spawnSync } from 'node:child_process'
-import { startProgram } from '../../support/start-program.mjs'
+import { spawn, spawnSync } from 'node:child_process'
 
 const client = process.env.WRANGLER_DOCKER_BIN ?? 'docker'
 /** Keeps the container alive and collects children whose parents have ended. */
@@ -69,7 +68,7 @@ export class DockerEngine {
     if (!this.isAlive) throw new Error('The container is not running.')
     const variables = Object.entries(env).flatMap(([name, value]) => ['--env', `${name}=${value}`])
     const words = ['exec', '--interactive', '--workdir', cwd, ...variables, this.#name, ...command]
-    return startProgram(client, words, { signal })
+    return spawn(client, words, { stdio: 'pipe', ...(signal && { signal }) })
   }
 
   async untilUnpaused() {

@@ -42,6 +42,7 @@ export class StandInContainer {
       child.on('error', () => resolve(137))
       child.on('close', (code) => resolve(code ?? 137))
     })
+    child.stderr.resume()
     child.stdin.on('error', () => {})
     if (stdin) Readable.fromWeb(stdin).pipe(child.stdin)
     else child.stdin.end()

@@ -3,7 +3,7 @@
  * paused, and stopped by its activity timer, as spec/sandbox.md and runs against a real engine showed.
  */
 
-import { spawnSync } from 'node:child_process'
+import { spawn, spawnSync } from 'node:child_process'
 import {
   existsSync,
   mkdirSync,
@@ -17,7 +17,6 @@ import {
 } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
-import { startProgram } from '../../support/start-program.mjs'
 
 const tagName = 'STAND_IN_CONTAINER'
 
@@ -56,14 +55,15 @@ export class StandInEngine {
   }
 
   /** Runs a process in the container. It waits while the container is paused. */
-  async spawn([program, ...words], { cwd, env = {}, signal }) {
+  async spawn([program, ...words], { cwd, env = {}, signal, stdin = 'pipe' }) {
     await this.untilUnpaused()
     if (!this.isAlive) throw new Error('The container is not running.')
     if (!existsSync(cwd)) throw new Error(`ENOENT: no such file or directory, posix_spawn '${program}'`)
-    return startProgram(program, words, {
+    return spawn(program, words, {
       cwd,
       env: { PATH: process.env.PATH, HOME: this.inside('/'), ...env, [tagName]: this.#tag },
-      signal,
+      stdio: [stdin, 'pipe', 'pipe'],
+      ...(signal && { signal }),
     })
   }
 

@@ -36,6 +36,7 @@ export class StandInSandbox {
       const late = setTimeout(() => child.kill('SIGKILL'), timeout)
       let output = ''
       child.stdin.end()
+      child.stderr.resume()
       child.stdout.setEncoding('utf8').on('data', (chunk) => (output += chunk))
       const exitCode = await new Promise((resolve) => child.on('close', (code) => resolve(code ?? 137)))
       clearTimeout(late)

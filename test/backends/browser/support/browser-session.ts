@@ -36,11 +36,8 @@ export type BrowserSession = {
   readonly snapshot: (isFull?: boolean) => Promise<string>
   readonly choose: (dialog: OpenBrowser['dialog']) => void
   readonly stored: string[]
-  /**
-   * The function returns the milliseconds that the calls from now on mean to wait. A busy machine adds none to them, as it does
-   * to a clock.
-   */
-  readonly watchWaits: () => () => number
+  /** The milliseconds that the calls meant to wait so far. A busy machine adds none to them, as it does to a clock. */
+  readonly waitedMs: () => number
   readonly close: () => Promise<void>
 }
 
@@ -61,14 +58,12 @@ export async function newBrowserSession(
   const browser = await vendor.acquire()
   const targetId = await openPage(vendor, browser)
   const stored: string[] = []
-  let waited = { ms: 0 }
-  const countWaits: Schedule = (ms, work) => {
-    const counter = waited
-    return schedule(ms, () => {
-      counter.ms += ms
+  let waitedMs = 0
+  const countWaits: Schedule = (ms, work) =>
+    schedule(ms, () => {
+      waitedMs += ms
       work()
     })
-  }
   let state: OpenBrowser = {
     at: 'open',
     backend: vendor.kind,
@@ -103,10 +98,7 @@ export async function newBrowserSession(
   return {
     state: () => state,
     stored,
-    watchWaits: () => {
-      const counter = (waited = { ms: 0 })
-      return () => counter.ms
-    },
+    waitedMs: () => waitedMs,
     act,
     go: async (to) => String((await act({ kind: 'navigate', url: to }))['snapshot']),
     snapshot: async (isFull = false) => String((await act({ kind: 'snapshot', isFull }))['snapshot']),
