@@ -1,33 +1,23 @@
-// Starts programs for the process that has forked it (start-program.mjs), and ends with that.
+// Runs programs for the process that has forked it (start-program.mjs), and ends with that.
 import { spawn } from 'node:child_process'
 
-const children = new Map()
-
 process.on('disconnect', () => process.exit())
-process.on('message', ({ id, start, input, isLast, kill }) => {
-  if (start) return begin(id, start)
-  const child = children.get(id)
-  if (input) child?.stdin.write(input)
-  if (isLast) child?.stdin.end()
-  if (kill) child?.kill(kill)
-})
-
-function begin(id, { program, words, options }) {
-  const send = (event) => process.connected && process.send({ id, ...event })
-  const refuse = ({ message, code }) => send({ refused: { message, code } })
+process.on('message', ({ id, program, words, options }) => {
+  let isOver = false
+  const answer = (result) => {
+    if (!isOver && process.connected) process.send({ id, ...result })
+    isOver = true
+  }
+  const refuse = ({ message, code }) => answer({ refused: { message, code } })
   try {
-    const child = spawn(program, words, { ...options, stdio: 'pipe' })
-    children.set(id, child)
-    child.on('spawn', () => send({ isStarted: true }))
-    child.on('error', refuse)
-    child.on('close', (code) => {
-      children.delete(id)
-      send({ isEnded: true, code })
-    })
-    child.stdin.on('error', () => {})
-    child.stdout.on('data', (output) => send({ output }))
+    const child = spawn(program, words, options)
+    let output = ''
+    child.stdin.end()
     child.stderr.resume()
+    child.stdout.setEncoding('utf8').on('data', (part) => (output += part))
+    child.on('error', refuse)
+    child.on('close', (code) => answer({ code, output }))
   } catch (error) {
     refuse(error)
   }
-}
+})

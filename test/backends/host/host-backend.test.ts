@@ -40,7 +40,9 @@ function open(
 }
 
 /** Waits without a call of the backend, which would look at the workspace. */
-const exists = (path: string) => expect.poll(() => isOnHost(path), { interval: 20 }).toBe(true)
+async function exists(path: string): Promise<void> {
+  await expect.poll(() => isOnHost(path), { interval: 20 }).toBe(true)
+}
 
 async function ended({ state, jobs }: Pick<ReturnType<typeof open>, 'state' | 'jobs'>, id: string) {
   await exists(`${state}/j-${encodeURIComponent(id)}/exit`)
