@@ -110,7 +110,8 @@ describe('several approvals', () => {
     'are decided oldest first by /approve, and the rest by /deny all with its reason: %o',
     async (settings) => {
       const { key } = await newTenant()
-      const echo = (id: string) => ({ id, name: 'terminal', input: { command: `echo ${id} >> log.txt` } })
+      // The first one still runs when the others are denied.
+      const echo = (id: string) => ({ id, name: 'terminal', input: { command: `sleep 0.2; echo ${id} >> log.txt` } })
       const chat = await createChat([calls(echo('a'), echo('b'), echo('c')), says('Done.')], settings, key)
       const rules = [{ do: 'ask', tool: 'terminal', match: '*' }]
       await call('PATCH', '/api/settings', { key, body: { approvals: { mode: 'manual', rules } } })

@@ -58,19 +58,24 @@ export async function decideApproval(
 ): Promise<DecideResult> {
   const prepared = await prepareDecision(session, decider, request, answer)
   if (typeof prepared === 'string') return prepared
+  return applyDecision(session, decider.authority, prepared) ? 'decided' : 'gone'
+}
+
+/** Stores a decision and resumes the turn, whose other calls may run meanwhile. False when the call does not wait any more. */
+export function applyDecision(session: Session, by: Authority, prepared: PreparedDecision): boolean {
   // Another decision may have been applied during the wait.
-  if (!isPending(session, prepared)) return 'gone'
+  if (!isPending(session, prepared)) return false
   const { call, decision, denial } = prepared
   // The reason of a denial is read by the model.
   const isRead = decision.did === 'denied' && decision.reason !== ''
   const held = session.store.turn()
-  const turn = addDecision(isRead ? narrowTurn(held, decider.authority) : held, decision)
+  const turn = addDecision(isRead ? narrowTurn(held, by) : held, decision)
   session.store.save(
     denial ? settlePendingCall(turn, denial, session.driver.view()) : allowCall(turn, call.id, call.awaits.hash),
   )
   session.store.write()
   session.turns.resume()
-  return 'decided'
+  return true
 }
 
 /** Checks a decision and stores the part of it that holds for later calls. */

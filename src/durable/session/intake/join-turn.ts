@@ -14,7 +14,7 @@ import { continueTurn } from '#agent/loop/segment.ts'
 import { maxTurns } from '#durable/tenant/tenant-snapshot.ts'
 import { createAnswer, isApproval, isQuestion, pendingRequests, type Question } from '#durable/turn/pending-requests.ts'
 import { recordContribution } from '../core/contributions.ts'
-import { isPending, type PreparedDecision, withdrawApproval } from '../core/approvals.ts'
+import { applyDecision, isPending, type PreparedDecision, withdrawApproval } from '../core/approvals.ts'
 
 export type Joining = {
   readonly runId: string
@@ -37,6 +37,8 @@ export function joinOpenTurn(session: Session, joining: Joining, message: UserMe
   // A message can be asked to wait; a decision without one is taken in every mode.
   const isAnswer = isWaiting && !(message && isForced && mode === 'queue')
   const answered = isAnswer && answerWaiting(session, { ...answers, runId, mode, options, message })
+  // Other calls of the turn run: it is not suspended, and a decision takes effect by itself.
+  if (!isWaiting) for (const decision of answers.decisions ?? []) applyDecision(session, options.authority, decision)
   return accepted(session, answered || addToOpenTurn(session, { runId, options, mode }, message))
 }
 
