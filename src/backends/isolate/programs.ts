@@ -8,7 +8,15 @@ import { RpcTarget } from 'cloudflare:workers'
 import { maxStateChars, type Program, type ProgramEnd } from '#agent/core/program.ts'
 import { compilerCode, runnerCode } from '../modules.ts'
 import { limitConcurrency } from '../limit-concurrency.ts'
-import type { CallAnswer, Compiled, CompiledLanguage, ProgramHost, RunAnswer, RunRequest } from './protocol.ts'
+import type {
+  CallAnswer,
+  Compiled,
+  CompiledLanguage,
+  ComputeLimits,
+  ProgramHost,
+  RunAnswer,
+  RunRequest,
+} from './protocol.ts'
 import { awaitAnswer, type IsolateEnding, openIsolate } from '../open-isolate.ts'
 
 export type RunProgram = (program: Program) => Promise<ProgramEnd>
@@ -17,11 +25,12 @@ export type ProgramsOptions = {
   readonly loader: WorkerLoader
   /** Part of the compiler isolate's name: tenants do not share one. */
   readonly tenantId: string
+  readonly limits?: ComputeLimits
 }
 
 /** Enforced only by the deployed platform; locally the limits of the guard apply. */
 const isolateLimits = { cpuMs: 30_000, subRequests: 1_000 }
-const computeLimits = { maxBlockingMs: 500, maxTotalMs: 3_000 }
+const computeLimits: ComputeLimits = { maxBlockingMs: 500, maxTotalMs: 3_000 }
 /** The tool stores it in a file and shows the beginning and the end. */
 const maxOutputChars = 1024 * 1024
 /** Output that is kept here, in case the isolate crashes. */
@@ -33,14 +42,14 @@ const graceMs = 2_000
 /** Concurrent isolates of one Durable Object; the platform allows ten, and the shell needs some. */
 const maxConcurrent = 2
 
-export function openPrograms({ loader, tenantId }: ProgramsOptions): RunProgram {
+export function openPrograms({ loader, tenantId, limits = computeLimits }: ProgramsOptions): RunProgram {
   const limited = limitConcurrency(maxConcurrent)
   return (program) =>
     limited(async () => {
       if (program.source.length > maxSourceChars) return failed(`The code is longer than ${maxSourceChars} characters.`)
       const compiled = await compile(loader, tenantId, program).catch(crashed)
       if (!('ok' in compiled)) return compiled
-      return compiled.ok ? execute(loader, compiled.code, program) : failed(compiled.error)
+      return compiled.ok ? execute(loader, compiled.code, program, limits) : failed(compiled.error)
     })
 }
 
@@ -53,7 +62,12 @@ async function compile(loader: WorkerLoader, tenantId: string, { source, languag
   return { ...(await compiler.compile(source, language === 'python' ? undefined : language)) }
 }
 
-async function execute(loader: WorkerLoader, code: string, program: Program): Promise<RunAnswer> {
+async function execute(
+  loader: WorkerLoader,
+  code: string,
+  program: Program,
+  limits: ComputeLimits,
+): Promise<RunAnswer> {
   const modules = { 'program.js': code }
   const isolate = { name: 'run', code: await runnerCode(), modules, entrypoint: 'Runner', limits: isolateLimits }
   const entry = await openIsolate<RunnerEntrypoint>({ loader, ...isolate })
@@ -63,7 +77,7 @@ async function execute(loader: WorkerLoader, code: string, program: Program): Pr
     const request = {
       tools: await describeTools(program),
       timeoutMs,
-      limits: computeLimits,
+      limits,
       maxOutput: maxOutputChars,
       ...(before !== undefined && { state: before }),
     }
