@@ -1,8 +1,8 @@
-// Configures three kinds of tests: `pure` in Node, `workerd` and `isolated` inside the runtime, `e2e` against a server
-// started as users start it. `npx vitest run --project pure` runs one kind, `npx vitest run FILE` one file.
+// Configures three kinds of tests: `pure` in Node, `workerd` inside the runtime, `e2e` against a server started as users
+// start it. `npx vitest run --project pure` runs one kind, `npx vitest run FILE` one file.
 import { fileURLToPath } from 'node:url'
 import { cloudflareTest, readD1Migrations } from '@cloudflare/vitest-plugin'
-import { defineConfig, type UserWorkspaceConfig } from 'vitest/config'
+import { defineConfig } from 'vitest/config'
 import { bundledParts } from './test/support/bundled-parts.ts'
 import { appBundle, pointToSource } from './scripts/lib/app-bundle.mjs'
 import { LongestFirst } from './test/support/longest-first.ts'
@@ -42,23 +42,6 @@ const pure = {
   },
 }
 
-/**
- * Files that replace `fetch`, keys or classes of their isolate, or leave objects running. They share isolates with each
- * other alone, because an isolate for each would start a runtime and load the app again.
- */
-const isolated = [
-  'test/durable/events/events.test.ts',
-  'test/durable/models/responses-dialect.test.ts',
-  'test/durable/session/self-started/goals.test.ts',
-  'test/durable/session/deployments.test.ts',
-  'test/durable/storage/rows-per-turn.test.ts',
-  // Backs up all tenants of the isolate.
-  'test/worker/nightly-backup.test.ts',
-  'test/worker/{credentials,embeddings}.test.ts',
-  'test/worker/gateway/commands.test.ts',
-  'test/worker/routes/{audited-routes,platform-setup}.test.ts',
-]
-
 /** The packages that tests inside workerd import themselves. Bundled, each is one module. */
 const packages = [
   '@a2a-js/sdk',
@@ -73,7 +56,7 @@ const packages = [
 ]
 
 /** Tests inside workerd. The files that one worker runs share its isolate, objects and database. */
-const workerd = (name: string, files: Pick<UserWorkspaceConfig['test'] & object, 'include' | 'exclude'>) => ({
+const workerd = {
   plugins: [
     appBundle(),
     cloudflareTest(async () => ({
@@ -94,23 +77,16 @@ const workerd = (name: string, files: Pick<UserWorkspaceConfig['test'] & object,
     })),
   ],
   test: {
-    name,
+    name: 'workerd',
     isolate: false,
     ...everywhere,
-    ...files,
+    include: ['test/{backends,db,durable,worker}/**/*.test.ts'],
+    exclude: [remote],
     onStackTrace: pointToSource,
-    setupFiles: [
-      'test/support/worker-once.ts',
-      'test/support/silence-between-files.ts',
-      'test/support/model-fetch.ts',
-      'test/support/reset-stand-ins.ts',
-      'test/support/rpc-paths.ts',
-      'test/support/default-tenant.ts',
-      'test/support/property-seed.ts',
-    ],
+    setupFiles: ['test/support/setup.ts', 'test/support/property-seed.ts'],
     deps: { optimizer: { ssr: { enabled: true, include: packages } } },
   },
-})
+}
 
 const e2e = {
   test: {
@@ -140,14 +116,6 @@ export default defineConfig({
     silent: 'passed-only',
     // The runner does not wait for lines that are on their way to it when a file ends, and reports them as errors.
     onUnhandledError: ({ message }) => message !== '[vitest-worker]: Closing rpc while "onUserConsoleLog" was pending',
-    projects: [
-      pure,
-      workerd('workerd', {
-        include: ['test/{backends,db,durable,worker}/**/*.test.ts'],
-        exclude: [remote, ...isolated],
-      }),
-      workerd('isolated', { include: isolated }),
-      e2e,
-    ],
+    projects: [pure, workerd, e2e],
   },
 })

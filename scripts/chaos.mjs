@@ -165,7 +165,7 @@ function listFailures({ kills, tenants, seed, 'deployed-turns': turns }) {
     ...unlessNone(turns, {
       name: 'turns during deployments',
       env: { DEPLOYED_TURNS: turns },
-      args: ['--project', 'isolated', 'test/durable/session/deployments.test.ts'],
+      args: workerd('test/durable/session/deployments.test.ts'),
     }),
     ...unlessNone(tenants, {
       name: 'tenants in several databases',

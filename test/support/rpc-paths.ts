@@ -34,7 +34,7 @@ const methodOf =
   }
 
 /** The end of each wrapper's prototype chain: reached for every name that the wrapper itself does not have. */
-const lookup = {
+export const lookup = {
   get(_target: object, name: string | symbol, receiver: Readonly<Record<string, unknown>>) {
     if (isResolving || typeof name === 'symbol') return undefined
     isResolving = true

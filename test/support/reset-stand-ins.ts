@@ -1,6 +1,0 @@
-/** Resets stand-ins after each test file. */
-
-import { afterAll } from 'vitest'
-import { endFile } from './file-end.ts'
-
-afterAll(endFile)
