@@ -32,7 +32,8 @@ describe('an API key', () => {
     const { key, presented } = await createTenantWithKey()
     const row = await database.prepare('SELECT * FROM api_key WHERE id = ?').bind(key.id).first()
     expect(JSON.stringify(row)).not.toContain(presented.split('_')[2])
-    expect(JSON.stringify(await tenants.listKeys())).not.toContain('hash')
+    // The names of the fields: an id of another key may contain the word.
+    expect((await tenants.listKeys()).flatMap(Object.keys).filter((name) => /hash/i.test(name))).toEqual([])
   })
 
   it('does not verify with another secret, another id or another format', async () => {
