@@ -9,10 +9,11 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { isLong } from '#test/support/long.ts'
+import { compileCache } from '../support/compile-cache.mjs'
 import { createClient, newTenant } from './support/client.ts'
 import { type Equipped, useEquipped } from './support/equipped.ts'
 import { server as target } from './support/here.ts'
-import { compileCache, deleteState, root, type Server, startServer } from './support/server.ts'
+import { deleteState, root, type Server, startServer } from './support/server.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'talaria-backup-'))
 const passphrase = 'correct horse battery'

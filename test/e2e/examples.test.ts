@@ -6,8 +6,9 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { firstRows } from '../support/long.ts'
+import { compileCache } from '../support/compile-cache.mjs'
 import { server } from './support/here.ts'
-import { compileCache, root } from './support/server.ts'
+import { root } from './support/server.ts'
 
 const { url, key } = server
 const folder = join(root, 'examples')

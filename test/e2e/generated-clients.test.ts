@@ -8,8 +8,9 @@ import { promisify } from 'node:util'
 import { Validator } from '@seriousme/openapi-schema-validator'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { itInTurn } from '#test/support/long.ts'
+import { compileCache } from '../support/compile-cache.mjs'
 import { owner, server } from './support/here.ts'
-import { compileCache, root } from './support/server.ts'
+import { root } from './support/server.ts'
 
 const run = promisify(execFile)
 const nodeModules = join(root, 'node_modules')

@@ -445,6 +445,30 @@ describe.skipIf(chromium === undefined)('the page in Chromium', () => {
     expect(gap).toBeLessThan(2)
   })
 
+  it('goes up with a person who is faster than its end is followed', async () => {
+    const { page } = main
+    const messages = Array.from({ length: 400 }, (_, at) => ({
+      role: at % 2 ? 'assistant' : 'user',
+      content: `line ${at}`,
+    }))
+    const sent = { format: 'talaria.session', version: 1, session: { title: 'Fast' }, messages }
+    const { id } = (await client.post('/api/sessions/import', sent)).json
+    // In the task that draws the messages: no frame has passed, so their size was not observed.
+    await page.evaluate(`{
+      const observer = new MutationObserver(() => {
+        const list = document.querySelector('.list')
+        if (!list?.textContent.includes('line 399')) return
+        observer.disconnect()
+        list.scrollTop = 300
+      })
+      observer.observe(document.body, { subtree: true, childList: true, characterData: true })
+    }`)
+    await openSession(main, id)
+    const first = () => page.locator('.list article').first().innerText()
+    await eventually(first, (text) => !text.includes('line 350'))
+    await expect.poll(() => page.getByRole('button', { name: 'To the newest message' }).count()).toBe(1)
+  })
+
   // page-walk.test.ts looks at the other screens.
   itInTurn('has no violation that axe finds in the chat, light and dark', async () => {
     const { page, errors } = main

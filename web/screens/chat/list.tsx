@@ -88,7 +88,7 @@ function useScrolling(ref: { readonly current: HTMLElement | null }, { window, r
   useLayoutEffect(() => {
     const list = ref.current
     if (!list) return
-    settle(list, window, refs)
+    settle(list, window, refs, seen)
     mark(list, markedKey)
     isAway.value = timeline.value.newer !== null || !isFollowing.current
   })
@@ -97,6 +97,7 @@ function useScrolling(ref: { readonly current: HTMLElement | null }, { window, r
     isFollowing.current = last.value === undefined && isAtEnd(list)
     isAway.value = timeline.value.newer !== null || !isFollowing.current
     anchor.current = findAnchor(list)
+    seen.current = measure(list)
   }
   const onScroll = () => {
     const list = ref.current
@@ -159,9 +160,14 @@ const ToEnd = ({ onClick }: { readonly onClick: () => unknown }) => (
 )
 
 /** Scrolls the list, after its elements have changed, to where the person reads. */
-function settle(list: HTMLElement, window: Shown, { isFollowing, anchor, last, shown }: Refs): void {
-  if (isFollowing.current && last.value === undefined) list.scrollTop = list.scrollHeight
+function settle(list: HTMLElement, window: Shown, refs: Refs, seen: { current: Seen }): void {
+  const { isFollowing, anchor, last, shown } = refs
+  // The person has gone up, and the event of it has not come yet.
+  if (isFollowing.current && list.scrollTop < seen.current.scrollTop - endPx && !isAtEnd(list))
+    isFollowing.current = false
+  else if (isFollowing.current && last.value === undefined) list.scrollTop = list.scrollHeight
   else if (anchor.current) restoreAnchor(list, anchor.current)
+  seen.current = measure(list)
   // No scroll event comes when the list is short, or stands at its beginning or end.
   const isShort = list.scrollHeight < list.clientHeight + nearPx
   if (isShort || (!isFollowing.current && list.scrollTop < nearPx)) showOlder(window, { last, shown })
@@ -248,8 +254,7 @@ function watchSize(
   if (!list) return undefined
   const follow = () => {
     if (isFollowing.current) list.scrollTop = list.scrollHeight
-    const { clientHeight, scrollHeight, scrollTop } = list
-    seen.current = { clientHeight, scrollHeight, scrollTop }
+    seen.current = measure(list)
   }
   const observer = new ResizeObserver(follow)
   for (const one of [list, ...list.children]) observer.observe(one)
@@ -257,6 +262,12 @@ function watchSize(
 }
 
 type Seen = Pick<HTMLElement, 'clientHeight' | 'scrollHeight' | 'scrollTop'>
+
+const measure = ({ clientHeight, scrollHeight, scrollTop }: HTMLElement): Seen => ({
+  clientHeight,
+  scrollHeight,
+  scrollTop,
+})
 
 /** Whether the size has changed, and the person has not gone up. */
 const isOutgrown = (list: HTMLElement, { clientHeight, scrollHeight, scrollTop }: Seen): boolean =>
