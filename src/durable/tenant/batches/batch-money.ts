@@ -17,8 +17,13 @@ export function chooseHold(batch: Batch): number | undefined | 'wait' | 'over' {
   const share = Math.max(leastUsd, Math.floor((left / free) * micro) / micro)
   const hold = plan.usdPerPrompt ?? share
   if (hold <= left) return hold
-  return counts.running ? 'wait' : 'over'
+  if (counts.running) return 'wait'
+  // A share is raised by a factor, so the largest that was refused may lie below what is left.
+  const isUntried = plan.usdPerPrompt === undefined && left * raiseFactor > (batch.leastUsd ?? Infinity)
+  return isUntried ? left : 'over'
 }
 
+const raiseFactor = 2
+
 /** The share was too small for the first call of a prompt: fewer run at a time, with more for each. */
-export const raiseShare = (heldUsd: number): number => heldUsd * 2
+export const raiseShare = (heldUsd: number): number => heldUsd * raiseFactor
