@@ -1,5 +1,6 @@
-// Configures three kinds of tests: `pure` in Node, `workerd` inside the runtime, `e2e` against a server started as users
-// start it. `npx vitest run --project pure` runs one kind, `npx vitest run FILE` one file.
+// Configures four kinds of tests: `pure` in Node, `hosts` there with programs that they start, `workerd` inside the runtime,
+// `e2e` against a server started as users start it. `npx vitest run --project pure` runs one kind, `npx vitest run FILE` one
+// file.
 import { fileURLToPath } from 'node:url'
 import { cloudflareTest, readD1Migrations } from '@cloudflare/vitest-plugin'
 import { defineConfig } from 'vitest/config'
@@ -26,19 +27,36 @@ const everywhere = {
   expect: { poll: { timeout: 20_000 } },
 }
 
-const pure = {
+/** Tests in Node. */
+const inNode = {
   plugins: [bundledParts()],
   // Node has no such module. Parts of objects that tests use there extend its classes.
   resolve: {
     alias: { 'cloudflare:workers': fileURLToPath(new URL('test/support/runtime-classes.ts', import.meta.url)) },
   },
+  test: { isolate: false, ...everywhere, setupFiles: ['test/support/property-seed.ts'] },
+}
+
+const pure = {
+  ...inNode,
   test: {
+    ...inNode.test,
     name: 'pure',
-    isolate: false,
-    ...everywhere,
+    include: ['test/{agent,tools,support,channels,web}/**/*.test.ts', 'bench/**/*.test.ts'],
+    // They only compute, beside the checks. Each worker evaluates the sources again.
+    maxWorkers: 3,
+  },
+}
+
+/** Tests that mostly wait for the programs that they start. */
+const hosts = {
+  ...inNode,
+  test: {
+    ...inNode.test,
+    name: 'hosts',
+    include: ['test/{scripts,sandbox}/**/*.test.ts', remote],
     globalSetup: ['test/backends/browser/support/shared-chromium.mjs'],
-    setupFiles: ['test/support/property-seed.ts'],
-    include: ['test/{agent,tools,support,scripts,channels,sandbox,web}/**/*.test.ts', remote, 'bench/**/*.test.ts'],
+    sequence: { groupOrder: 1 },
   },
 }
 
@@ -85,6 +103,7 @@ const workerd = {
     onStackTrace: pointToSource,
     setupFiles: ['test/support/setup.ts', 'test/support/property-seed.ts'],
     deps: { optimizer: { ssr: { enabled: true, include: packages } } },
+    sequence: { groupOrder: 1 },
   },
 }
 
@@ -99,7 +118,7 @@ const e2e = {
     // Files share a server; files that kill one start their own. Four run at a time, because they mostly wait.
     globalSetup: ['test/e2e/support/shared.ts'],
     // Runs after the other projects, so that nothing slows down the servers that it starts and kills.
-    sequence: { groupOrder: 1 },
+    sequence: { groupOrder: 2 },
     ...everywhere,
     teardownTimeout: 20_000,
   },
@@ -116,6 +135,6 @@ export default defineConfig({
     silent: 'passed-only',
     // The runner does not wait for lines that are on their way to it when a file ends, and reports them as errors.
     onUnhandledError: ({ message }) => message !== '[vitest-worker]: Closing rpc while "onUserConsoleLog" was pending',
-    projects: [pure, workerd, e2e],
+    projects: [pure, hosts, workerd, e2e],
   },
 })

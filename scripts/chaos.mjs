@@ -143,7 +143,7 @@ function listLongTests() {
     {
       name: 'backends of vendors',
       env: { TALARIA_CONFORMANCE: 'all', TALARIA_LONG: 'all' },
-      args: pure(...['cloudflare', 'daytona', 'e2b', 'vercel'].map((vendor) => `test/backends/${vendor}`)),
+      args: ['cloudflare', 'daytona', 'e2b', 'vercel'].map((vendor) => `test/backends/${vendor}`),
     },
   ]
 }
