@@ -53,7 +53,7 @@ async function runAndRead(backend: ExecutionBackend, command: string) {
 
 /**
  * `transport`: only the cases in which the way to the host matters. The others test the scripts of the host backend, which
- * one suite runs for all vendors. `turns`: a fifth of the others, for a twin of a backend that has all. `npm run chaos` runs
+ * one suite runs for all vendors. `turns`: an eighth of the others, for a twin of a backend that has all. `npm run chaos` runs
  * all cases for each.
  */
 export type Cases = 'all' | 'turns' | 'transport'

@@ -101,7 +101,7 @@ describe('npm run deploy', { timeout: 600_000 }, () => {
     const placed = /place {5}\S/
     const run = (...typed: readonly (readonly [RegExp, string])[]) => deploy([], { typed })
 
-    it('asks for a jurisdiction until it gets one of the list, and for no location then', async () => {
+    itInTurn('asks for a jurisdiction until it gets one of the list, and for no location then', async () => {
       await createAccount()
       const { output } = await run(
         [asksJurisdiction, `mars${enter}`],

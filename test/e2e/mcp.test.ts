@@ -309,7 +309,7 @@ describe.skipIf(chromium === undefined)('the screen of MCP servers in Chromium',
   afterAll(async () => browser?.close())
   const leave = (one: Page) => giveBack(one, server.url.replace('127.0.0.1', 'localhost'))
 
-  it('shows the health of a server, tests it, and lists its tools with their cost', async () => {
+  itInTurn('shows the health of a server, tests it, and lists its tools with their cost', async () => {
     const card = page.locator('#mcp-wiki')
     await card.getByText('Ready').waitFor()
     await card.getByRole('button', { name: 'Test' }).click()
@@ -521,21 +521,24 @@ describe.skipIf(chromium === undefined)('the screen of MCP servers in Chromium',
     ).toContain('The user said decline.')
   })
 
-  it('has no defects for people who use other means than eyes and a mouse, also on a phone and in German', async () => {
-    await page.evaluate(`location.hash = '#/mcp'`)
-    await page.locator('#mcp-wiki').waitFor()
-    await page.evaluate(axe)
-    const found = (await page.evaluate(
-      `axe.run('.screen').then(({ violations }) => violations.map(({ id }) => id))`,
-    )) as string[]
-    expect(found).toEqual([])
-    await page.setViewportSize({ width: 390, height: 844 })
-    expect(await page.evaluate('document.documentElement.scrollWidth')).toBeLessThanOrEqual(390)
-    const german = await browser.takePage({ locale: 'de-DE', viewport: { width: 1280, height: 720 } })
-    await german.goto((await client.post('/api/login/links')).json.url.replace('127.0.0.1', 'localhost'))
-    await german.getByRole('textbox').first().waitFor()
-    await german.evaluate(`location.hash = '#/mcp'`)
-    await german.locator('#mcp-wiki').getByText('Bereit').waitFor()
-    expect(await german.getByRole('heading', { name: 'MCP-Server', exact: true }).count()).toBe(1)
-  })
+  itInTurn(
+    'has no defects for people who use other means than eyes and a mouse, also on a phone and in German',
+    async () => {
+      await page.evaluate(`location.hash = '#/mcp'`)
+      await page.locator('#mcp-wiki').waitFor()
+      await page.evaluate(axe)
+      const found = (await page.evaluate(
+        `axe.run('.screen').then(({ violations }) => violations.map(({ id }) => id))`,
+      )) as string[]
+      expect(found).toEqual([])
+      await page.setViewportSize({ width: 390, height: 844 })
+      expect(await page.evaluate('document.documentElement.scrollWidth')).toBeLessThanOrEqual(390)
+      const german = await browser.takePage({ locale: 'de-DE', viewport: { width: 1280, height: 720 } })
+      await german.goto((await client.post('/api/login/links')).json.url.replace('127.0.0.1', 'localhost'))
+      await german.getByRole('textbox').first().waitFor()
+      await german.evaluate(`location.hash = '#/mcp'`)
+      await german.locator('#mcp-wiki').getByText('Bereit').waitFor()
+      expect(await german.getByRole('heading', { name: 'MCP-Server', exact: true }).count()).toBe(1)
+    },
+  )
 })

@@ -126,7 +126,7 @@ describe.skipIf(chromium === undefined)('a conversation', () => {
       await leave(page)
     })
 
-    it('that is temporary is in no list, and gone when another one is opened', async () => {
+    itInTurn('that is temporary is in no list, and gone when another one is opened', async () => {
       const page = await signIn(locale, width)
       const listed = async () => (await client.get('/api/sessions?archived=all')).json.data.length
       const before = await listed()

@@ -313,7 +313,7 @@ describe.skipIf(chromium === undefined)('the page whose files do not come, as af
   })
   afterAll(async () => browser?.close())
 
-  it.each(
+  itInTurn.each(
     firstRows(
       1,
       [

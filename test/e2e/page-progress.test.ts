@@ -74,7 +74,7 @@ describe.skipIf(chromium === undefined)('a run', { concurrent: true }, () => {
     await leave(page)
   })
 
-  it.for(locales)('that writes a long call shows the end of its arguments, %s', async (locale, { expect }) => {
+  itInTurn.for(locales)('that writes a long call shows the end of its arguments, %s', async (locale, { expect }) => {
     const id = await client.newSession()
     const page = await open(locale, id)
     const call = `[[call write_file {"path":"a.txt","content":"${'x'.repeat(1_500)}"} then say Written.]]`

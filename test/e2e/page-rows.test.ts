@@ -135,7 +135,7 @@ describe.skipIf(chromium === undefined)('the page in Chromium', () => {
     await hidden.context().close()
   })
 
-  it('shows a message that steers while it waits and after the run has taken it', async () => {
+  itInTurn('shows a message that steers while it waits and after the run has taken it', async () => {
     const id = await client.newSession()
     await open(id)
     await send('[[slow ttft=20 chunks=60 gap=40]] count')
@@ -205,7 +205,7 @@ describe.skipIf(chromium === undefined)('the page in Chromium', () => {
     expect(said.map(({ content }) => content)).toEqual([expect.stringContaining('count'), '[[say again]]'])
   })
 
-  it('closes in every tab what is answered in one, and shows the same in all', async () => {
+  itInTurn('closes in every tab what is answered in one, and shows the same in all', async () => {
     const id = await client.newSession()
     await open(id)
     const [other, inbox] = [await newPage(context), await newPage(context)]

@@ -11,7 +11,7 @@ import { type ScreenName, screenNames } from '../../web/model/screen-names.ts'
 import { de } from '../../web/words/de.ts'
 import { en } from '../../web/words/en.ts'
 import { english as common } from '../support/english.ts'
-import { firstRows, isLong } from '../support/long.ts'
+import { firstRows, isLong, itInTurn } from '../support/long.ts'
 import { type Browser, chromium, launchBrowser } from './support/chromium.ts'
 import { type Client, eventually, newTenant } from './support/client.ts'
 import { owner } from './support/here.ts'
@@ -199,7 +199,7 @@ describe.skipIf(chromium === undefined)('every screen of the page', () => {
           ...phone,
         })
         const listed = listAddresses(isOwner)
-        const audited = firstRows(2, listed, 6)
+        const audited = firstRows(2, listed, 3)
         for (const [nth, address] of listed.entries()) {
           await open(page, address)
           const defects = await look(page, given, { isFirst: nth === 0, isAudited: audited.includes(address) })
@@ -213,7 +213,7 @@ describe.skipIf(chromium === undefined)('every screen of the page', () => {
     },
   )
 
-  it('is reached and used by Tab alone, with a mark where the focus is', { timeout: 300_000 }, async () => {
+  itInTurn('is reached and used by Tab alone, with a mark where the focus is', { timeout: 300_000 }, async () => {
     const page = await signIn(browser, client)
     const found: Record<string, readonly string[]> = {}
     const all = listAddresses(false)

@@ -56,7 +56,7 @@ describe.skipIf(!hasBubblewrap)('the sandbox server with bubblewrap (needs bubbl
       expect((await call(server.url, '/v1/health', { headers: { authorization } })).status).toBe(401)
   })
 
-  it('implements every request of the OpenAPI document', async () => {
+  itInTurn('implements every request of the OpenAPI document', async () => {
     const requests = documented(newWorkspace())
     expect(requests).not.toEqual([])
     for (const [method, path] of requests) {

@@ -9,7 +9,7 @@ import { serveBrowser } from '../../scripts/lib/local-browser.mjs'
 import { chromiums } from '../backends/browser/support/chromium.mjs'
 import { type BrowserSession, newBrowserSession } from '../backends/browser/support/browser-session.ts'
 import { address, type Site, startSite } from '../backends/browser/support/site.mjs'
-import { firstRows } from '../support/long.ts'
+import { firstRows, itInTurn } from '../support/long.ts'
 
 describe('the browser of the system', () => {
   it('is named by CHROME_PATH, or switched off', () => {
@@ -62,7 +62,7 @@ describe.each(firstRows(1, chromiums))('the proxy of %s', (path) => {
     expect(site.asked).toEqual([])
   })
 
-  it('leaves what the deployment maps elsewhere to the session', async () => {
+  itInTurn('leaves what the deployment maps elsewhere to the session', async () => {
     expect(await session.go(address('/second'))).toContain('Second page')
   })
 

@@ -31,11 +31,11 @@ it('has all rows when more are wanted than there are', () => {
   expect(chooseRows(2, 9, rows, 5).toSorted()).toEqual(rows)
 })
 
-it('gives each test its turn in five seeds that follow each other, and a fifth of many tests with each', () => {
-  const names = Array.from({ length: 300 }, (_, at) => `the ${at}th case says so`)
+it('gives each test its turn in eight seeds that follow each other, and an eighth of many tests with each', () => {
+  const names = Array.from({ length: 400 }, (_, at) => `the ${at}th case says so`)
   for (const first of [0, 1, 999_997]) {
-    const turns = [0, 1, 2, 3, 4].map((next) => names.filter((name) => isInTurn(name, first + next)))
+    const turns = [0, 1, 2, 3, 4, 5, 6, 7].map((next) => names.filter((name) => isInTurn(name, first + next)))
     expect(turns.flat().toSorted()).toEqual(names.toSorted())
-    for (const chosen of turns) expect(Math.abs(chosen.length - 60)).toBeLessThan(20)
+    for (const chosen of turns) expect(Math.abs(chosen.length - 50)).toBeLessThan(20)
   }
 })

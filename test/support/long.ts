@@ -34,7 +34,7 @@ const table =
     for (const [at, row] of rows.entries()) (isChosen(`${name} ${at}`) ? run : skip)[kind]([row])(name, ...rest)
   }
 
-/** One more case of a rule that other tests of its file keep: a fifth of these run, by the seed of the run. The others are skipped. */
+/** One more case of a rule that other tests of its file keep: an eighth of these run, by the seed of the run. The others are skipped. */
 export const itInTurn = Object.assign(((name, ...rest) => (isChosen(name) ? run : skip)(name, ...rest)) as Define, {
   each: table('each'),
   for: table('for'),

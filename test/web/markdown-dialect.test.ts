@@ -2,6 +2,7 @@
 
 import { array, assert, constantFrom, integer, property } from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { itInTurn } from '#test/support/long.ts'
 import { extensionFor } from '../../web/markdown/languages.ts'
 import { lex, type Node } from '../../web/markdown/lex.ts'
 import { type MathNode, readMath } from '../../web/markdown/math-tree.ts'
@@ -188,7 +189,7 @@ describe('Markdown as models write it', () => {
     )
   })
 
-  it('reads many tags without an end quickly', () => {
+  itInTurn('reads many tags without an end quickly', () => {
     const began = performance.now()
     for (const tag of ['<b>', '</b>', '<sub>', '<details>\n', '$', '\\(', '[^1]', '【']) lex(tag.repeat(5_000))
     expect(performance.now() - began).toBeLessThan(10_000)

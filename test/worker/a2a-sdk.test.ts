@@ -10,6 +10,7 @@ import {
 import { SendMessageRequest, TaskState } from '@a2a-js/sdk'
 import { SELF } from 'cloudflare:test'
 import { beforeAll, describe, expect, it } from 'vitest'
+import { itInTurn } from '#test/support/long.ts'
 import { calls, Gate, hangs, model, says } from '../support/scripted-model.ts'
 import { applyMigrations, call, newTenant } from './client.ts'
 
@@ -80,7 +81,7 @@ describe.each(transports)('the official client by %s', (_, create) => {
     expect(await running).toMatchObject({ id: worked?.id })
   })
 
-  it('answers what the agent asks', async () => {
+  itInTurn('answers what the agent asks', async () => {
     const clarify = calls({ id: 'c1', name: 'clarify', input: { question: 'Which colour?' } })
     const client = await connect(await open([clarify, says('Blue it is.')]), create)
     const asked = await client.sendMessage(ask('Paint it.'))

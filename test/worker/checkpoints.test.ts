@@ -1,6 +1,7 @@
 /** Tests the API of checkpoints and rollback. */
 
 import { beforeAll, describe, expect, it } from 'vitest'
+import { itInTurn } from '#test/support/long.ts'
 import { calls, Gate, model, says } from '../support/scripted-model.ts'
 import { countRows, evict, inObject, kill } from '../durable/support/object.ts'
 import { call, applyMigrations, newSession, type ErrorBody, request } from './client.ts'
@@ -103,7 +104,7 @@ describe('rollback', () => {
     expect((await list(id)).map(({ n, files }) => [n, files])).toEqual([[1, ['a']]])
   })
 
-  it('restores the nth checkpoint', async () => {
+  itInTurn('restores the nth checkpoint', async () => {
     const id = await session(write('a', '1'), write('a', '2'), write('b', '3'))
     expect((await rollback(id, { n: 3 })).body).toMatchObject({ restored: ['a', 'b'], undone: 3 })
     expect([await file(id, 'a'), await file(id, 'b')]).toEqual([404, 404])

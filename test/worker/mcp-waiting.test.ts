@@ -341,7 +341,7 @@ describe('a task of a server', () => {
     expect(read()).toContain('the result of the task')
   })
 
-  it.each([
+  itInTurn.each([
     ['fails', { status: 'failed', error: { code: -1, message: 'no disk' } }, 'The task of the server failed: no disk'],
     ['is cancelled', { status: 'cancelled' }, 'The server has cancelled the task.'],
     ['has an odd status', { status: 'lost' }, 'has the unknown status'],

@@ -1,6 +1,7 @@
 /** Tests the tree of subagents in the API, and the events of the parent. */
 
 import { beforeAll, describe, expect, it } from 'vitest'
+import { itInTurn } from '#test/support/long.ts'
 import { Gate, hangs, says, until } from '../support/scripted-model.ts'
 import { conversation, delegate, rest } from '../durable/session/subagents/support.ts'
 import { applyMigrations, call, newSession } from './client.ts'
@@ -46,7 +47,7 @@ describe('the tree of a session', () => {
     }
   })
 
-  it('shows all levels while they work and afterwards, and events say when each begins and ends', async () => {
+  itInTurn('shows all levels while they work and afterwards, and events say when each begins and ends', async () => {
     const gate = new Gate()
     const { id } = await conversation(
       {

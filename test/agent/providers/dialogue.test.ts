@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest'
 import type { ModelRequest } from '#agent/core/dialect.ts'
 import { type AssistantMessage, callsIn, type Message, textIn, userText } from '#agent/core/message.ts'
 import type { RecordedResponse, DialectHarness } from './support/conformance.ts'
-import { isLong } from '../../support/long.ts'
+import { isLong, itInTurn } from '../../support/long.ts'
 import { toolResult, pixelPng, tools } from './support/requests.ts'
 import { dialectHarnesses } from './support/dialects.ts'
 
@@ -81,7 +81,7 @@ describe('a conversation of twenty turns', longTest, () => {
     expect(transcript.filter(({ role }) => role === 'tool')).toHaveLength(20 * 3)
   })
 
-  it('can be started by one dialect and continued by another, for every pair', async () => {
+  itInTurn('can be started by one dialect and continued by another, for every pair', async () => {
     let pairCount = 0
     for (const first of dialectHarnesses)
       for (const second of dialectHarnesses) {

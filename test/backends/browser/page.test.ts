@@ -45,14 +45,17 @@ describe.skipIf(chromium === undefined)('a page (needs Chromium)', () => {
     expect(await session.snapshot(true)).toContain('- text "Some text of the page."')
   })
 
-  it('is clicked by reference over several attachments, also where only a listener makes an element clickable', async () => {
-    const seen = await go('/')
-    expect(await session.act(click(refOf(seen, 'Count')))).toEqual({ success: true, clicked: refOf(seen, 'Count') })
-    await session.act(click(`@${refOf(seen, 'Count')}`))
-    await session.act(click(refOf(seen, 'clickable')))
-    expect(await session.snapshot()).toContain('button "Clicked 2"')
-    expect(await title()).toBe('"Div clicked"')
-  })
+  itInTurn(
+    'is clicked by reference over several attachments, also where only a listener makes an element clickable',
+    async () => {
+      const seen = await go('/')
+      expect(await session.act(click(refOf(seen, 'Count')))).toEqual({ success: true, clicked: refOf(seen, 'Count') })
+      await session.act(click(`@${refOf(seen, 'Count')}`))
+      await session.act(click(refOf(seen, 'clickable')))
+      expect(await session.snapshot()).toContain('button "Clicked 2"')
+      expect(await title()).toBe('"Div clicked"')
+    },
+  )
 
   it('says that it changed, and refuses the references of the page before', async () => {
     const seen = await go('/')

@@ -42,18 +42,24 @@ describe.each(apis)('a healthy container, with the API %s,', (api) => {
     expect(engine).toMatchObject({ destroyed: 0, starts: 1 })
   })
 
-  it('has its workspace back that a command moved, with all that was written, and a link at its other name', async () => {
-    const { backend, engine, box } = open(api)
-    const to = `${engine.temporary}/keep it`
-    const moved = await backend.exec(`echo one > a; mv ${engine.root} '${to}'; echo two > b; echo three > '${to}/c'`, T)
-    expect(moved.stderr).toContain(`had been moved to ${to}. Only ${engine.root} is saved, so it was moved back`)
-    const shown = await backend.exec(`cat a b c '${to}/b'`, T)
-    expect(shown).toMatchObject({ stdout: 'one\ntwo\nthree\ntwo\n', stderr: '' })
-    expect(await box.save()).toBe('saved')
-    engine.kill()
-    expect((await backend.exec('cat a b c', T)).stdout).toBe('one\ntwo\nthree\n')
-    expect(engine.destroyed).toBe(0)
-  })
+  itInTurn(
+    'has its workspace back that a command moved, with all that was written, and a link at its other name',
+    async () => {
+      const { backend, engine, box } = open(api)
+      const to = `${engine.temporary}/keep it`
+      const moved = await backend.exec(
+        `echo one > a; mv ${engine.root} '${to}'; echo two > b; echo three > '${to}/c'`,
+        T,
+      )
+      expect(moved.stderr).toContain(`had been moved to ${to}. Only ${engine.root} is saved, so it was moved back`)
+      const shown = await backend.exec(`cat a b c '${to}/b'`, T)
+      expect(shown).toMatchObject({ stdout: 'one\ntwo\nthree\ntwo\n', stderr: '' })
+      expect(await box.save()).toBe('saved')
+      engine.kill()
+      expect((await backend.exec('cat a b c', T)).stdout).toBe('one\ntwo\nthree\n')
+      expect(engine.destroyed).toBe(0)
+    },
+  )
 
   itInTurn.each([
     ['the next command', 'nothing'],
@@ -361,7 +367,7 @@ describe.each(apis)('a container that is paused, with the API %s,', (api) => {
     expect(engine).toMatchObject({ destroyed: 0, starts: 1 })
   })
 
-  it('under a command goes on with it', async () => {
+  itInTurn('under a command goes on with it', async () => {
     const { backend, engine } = open(api)
     await backend.exec('true', T)
     const running = backend.exec('echo x >> runs; sleep 0.3; cat runs', T)
@@ -491,7 +497,7 @@ describe('a command whose answer is lost', () => {
 })
 
 describe('output of a container', () => {
-  it('is complete although it is cut while something streams out', { timeout: 300_000 }, async () => {
+  itInTurn('is complete although it is cut while something streams out', { timeout: 300_000 }, async () => {
     const { backend, sandbox } = open('sdk')
     await backend.exec(`head -c 300000 /dev/urandom | base64 -w76 | head -c 400000 > big`, T)
     const expected = (await backend.exec('cat big', { ...T, maxOutput: 1e6 })).stdout
@@ -538,7 +544,7 @@ describe('a command in a container', () => {
     expect(result.stderr).toContain('was killed before its time limit')
   })
 
-  it('keeps its output so far when it is stopped', async () => {
+  itInTurn('keeps its output so far when it is stopped', async () => {
     const { backend, engine } = open('sdk')
     await backend.exec('true', T)
     const stop = new AbortController()
@@ -548,7 +554,7 @@ describe('a command in a container', () => {
     expect(await running).toMatchObject({ exitCode: null, timedOut: false, stdout: 'first\n' })
   })
 
-  it('in the background that is killed by the system has its true code', async () => {
+  itInTurn('in the background that is killed by the system has its true code', async () => {
     const { backend, engine } = open('sdk')
     await backend.jobs?.start('j', 'kill -KILL $$', { timeoutMs: 60_000 })
     await jobEnd(engine, 'j')
@@ -570,31 +576,34 @@ describe.each(apis)('a full disk, with the API %s,', (api) => {
     ],
   } as const
 
-  it.for(Object.entries(disks))('%s is told, and can be freed by a command', async ([, [disk, fill]], { skip }) => {
-    const { backend, engine, box, bucket } = open(api)
-    skip(!engine.limitDisk(disk), 'This process may not mount a disk.')
-    await backend.exec('echo kept > kept', T)
-    const filling = await backend.exec(`${fill}; echo filled; false`, T)
-    expect(filling).toMatchObject({ exitCode: 1 })
-    for (let turn = 0; turn < 2; turn++) {
-      const shown = await backend.exec(`echo on; cat kept; (exit 7)`, T)
-      expect(shown).toMatchObject({
-        exitCode: 7,
-        stdout: 'on\nkept\n',
-        stderr: expect.stringContaining('disk of the host is full'),
-      })
-    }
-    await backend.jobs?.kill('none')
-    expect((await backend.files.list('.')).map(({ path }) => path).join()).toContain('kept')
-    expect(await box.save()).not.toBe('nothing')
-    const freed = await backend.exec('rm -rf big; cat kept', T)
-    expect(freed).toMatchObject({ exitCode: 0, stdout: 'kept\n' })
-    expect(await backend.exec('echo more > more; cat more', T)).toMatchObject({ stdout: 'more\n', stderr: '' })
-    expect([await box.save(), bucket.objects.size > 0]).toEqual(['saved', true])
-    expect([engine.starts, engine.kills, engine.destroyed]).toEqual([1, 0, 0])
-    const own = await backend.exec(`ls -d ${engine.state}/x-* | wc -l`, T)
-    expect(own.stdout).toBe('1\n')
-  })
+  itInTurn.for(Object.entries(disks))(
+    '%s is told, and can be freed by a command',
+    async ([, [disk, fill]], { skip }) => {
+      const { backend, engine, box, bucket } = open(api)
+      skip(!engine.limitDisk(disk), 'This process may not mount a disk.')
+      await backend.exec('echo kept > kept', T)
+      const filling = await backend.exec(`${fill}; echo filled; false`, T)
+      expect(filling).toMatchObject({ exitCode: 1 })
+      for (let turn = 0; turn < 2; turn++) {
+        const shown = await backend.exec(`echo on; cat kept; (exit 7)`, T)
+        expect(shown).toMatchObject({
+          exitCode: 7,
+          stdout: 'on\nkept\n',
+          stderr: expect.stringContaining('disk of the host is full'),
+        })
+      }
+      await backend.jobs?.kill('none')
+      expect((await backend.files.list('.')).map(({ path }) => path).join()).toContain('kept')
+      expect(await box.save()).not.toBe('nothing')
+      const freed = await backend.exec('rm -rf big; cat kept', T)
+      expect(freed).toMatchObject({ exitCode: 0, stdout: 'kept\n' })
+      expect(await backend.exec('echo more > more; cat more', T)).toMatchObject({ stdout: 'more\n', stderr: '' })
+      expect([await box.save(), bucket.objects.size > 0]).toEqual(['saved', true])
+      expect([engine.starts, engine.kills, engine.destroyed]).toEqual([1, 0, 0])
+      const own = await backend.exec(`ls -d ${engine.state}/x-* | wc -l`, T)
+      expect(own.stdout).toBe('1\n')
+    },
+  )
 })
 
 describe.each(apis)('a file for which there is no space, with the API %s,', (api) => {
@@ -616,7 +625,7 @@ describe.each(apis)('a file for which there is no space, with the API %s,', (api
 })
 
 describe.each(apis)('a container without space for the files that are restored, with the API %s,', (api) => {
-  it('runs nothing, says so, and keeps the copies until one has space', async ({ skip }) => {
+  itInTurn('runs nothing, says so, and keeps the copies until one has space', async ({ skip }) => {
     const { backend, engine, box, world } = open(api)
     await backend.exec('head -c 3000000 /dev/urandom > big; echo one > a', T)
     expect(await box.save()).toBe('saved')
@@ -658,7 +667,7 @@ describe.each(apis)('a job that fills the disk, with the API %s,', (api) => {
 })
 
 describe.each(apis)('saving that fails for long, with the API %s,', (api) => {
-  it('is told with the next command, again and again, until it succeeds', async () => {
+  itInTurn('is told with the next command, again and again, until it succeeds', async () => {
     const { backend, box, bucket, world } = open(api)
     await backend.exec('echo kept > a', T)
     await box.save()
@@ -677,7 +686,7 @@ describe.each(apis)('saving that fails for long, with the API %s,', (api) => {
     expect((await backend.exec('true', T)).stderr).toBe('')
   })
 
-  it('says so when there is no copy', async () => {
+  itInTurn('says so when there is no copy', async () => {
     const { backend, box, bucket, world } = open(api)
     bucket.isDown = true
     await backend.exec('true', T)

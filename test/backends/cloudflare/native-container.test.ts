@@ -24,7 +24,7 @@ describe('the activity timer', () => {
     expect(engine.kills).toBe(0)
   })
 
-  it('is renewed by every use', async () => {
+  itInTurn('is renewed by every use', async () => {
     const { backend, engine } = open({ inactivityMs: 1_200 })
     for (const since = performance.now(); performance.now() - since < 1_600;) {
       expect((await backend.exec('echo on', T)).stderr).toBe('')
@@ -53,7 +53,7 @@ it('a command that writes ~/.bashrc changes nothing for later ones', async () =>
 })
 
 describe('egress', () => {
-  it('has its rules in every new container, before it starts', async () => {
+  itInTurn('has its rules in every new container, before it starts', async () => {
     const { backend, container, engine } = open()
     let interceptedAtStart = 0
     const start = engine.start.bind(engine)
@@ -71,7 +71,7 @@ describe('egress', () => {
 })
 
 describe.skipIf(!canMakeCertificates)('HTTPS that the platform intercepts', () => {
-  it('is trusted by curl, python, node and git, in the first command of a new container', async () => {
+  itInTurn('is trusted by curl, python, node and git, in the first command of a new container', async () => {
     const { backend, container, engine } = open()
     const site = await startSite()
     drops.push(site.close)

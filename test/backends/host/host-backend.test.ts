@@ -373,7 +373,7 @@ describe('a workspace in whose place a job puts another folder', () => {
     expect((await jobs.output('j', 0, 1_000)).text).toBe('')
   })
 
-  it('is told in the output of the job and by the next command when the job has ended', async () => {
+  itInTurn('is told in the output of the job and by the next command when the job has ended', async () => {
     const { backend, jobs, root, end, told } = await job((...paths) => `echo begins; ${replace(...paths)}; WAIT`)
     await end()
     expect((await jobs.output('j', 0, 1_000)).text).toMatch(/^begins\n\[The workspace .+ needed\.\]\n$/)
@@ -409,7 +409,7 @@ describe('a workspace in whose place a job puts another folder', () => {
     expect((await running.jobs.output('j', 0, 1_000)).text).toBe('')
   })
 
-  it('is moved back at the end of a job that puts nothing in its place', async () => {
+  itInTurn('is moved back at the end of a job that puts nothing in its place', async () => {
     const { backend, jobs, old, end } = await job((from, to) => `mv ${from} ${to}; WAIT`)
     await end()
     const told = expect.stringContaining(`moved to ${old}. Only`)

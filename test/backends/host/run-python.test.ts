@@ -108,7 +108,7 @@ work()
     expect(end.error).not.toMatch(/exit code|in _run/)
   })
 
-  it('keeps values in state for the next program, also when it ends by an error', async () => {
+  itInTurn('keeps values in state for the next program, also when it ends by an error', async () => {
     const { end } = await run(`state['n'] = state.get('n', 0) + 1\nraise SystemExit(3)`, { state: '{"n":4}' })
     expect(end).toMatchObject({ status: 'error', state: '{"n": 5}', error: 'The program ended with exit code 3.' })
     expect((await run('state.get("n")', { state: '{"n":5}' })).end.state).toBeUndefined()
@@ -131,7 +131,7 @@ open(os.path.dirname(talaria_tools.__file__) + '/state.json', 'w').write('[1]')
     expect(asked).toEqual([])
   })
 
-  it('ends with its time, and with a stop, while a call is running', async () => {
+  itInTurn('ends with its time, and with a stop, while a call is running', async () => {
     const never = () => new Promise<ProgramAnswer>(() => undefined)
     expect((await run('read_file("a")', { timeoutMs: 1_500 }, never)).end).toMatchObject({ status: 'timeout' })
     const stop = new AbortController()
@@ -155,7 +155,7 @@ open(os.path.dirname(talaria_tools.__file__) + '/state.json', 'w').write('[1]')
     expect(end).toMatchObject({ status: 'error', error: expect.stringContaining('disk is full') as string })
   })
 
-  it('leaves no files behind', async () => {
+  itInTurn('leaves no files behind', async () => {
     await run('print(1)')
     expect(await backend.files.list('/tmp/programs')).toEqual([])
   })

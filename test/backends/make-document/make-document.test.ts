@@ -151,7 +151,7 @@ describe('a document', () => {
     expect(made.warnings).toEqual([expect.stringContaining('漢 字')])
   })
 
-  it.each([
+  itInTurn.each([
     ['<svg xmlns="http://www.w3.org/2000/svg" width="40" height="20"><text y="15">Ω</text></svg>', 80, 40],
     ['<svg xmlns="http://www.w3.org/2000/svg" width="30000" height="30000"/>', 4_096, 4_096],
   ])('as PNG has the size of its SVG, within bounds', async (svg, width, height) => {

@@ -1,6 +1,7 @@
 /** Tests that no pattern of a model blocks the sessions of a process, with an isolate for the search and without one. */
 
 import { describe, expect, it } from 'vitest'
+import { itInTurn } from '#test/support/long.ts'
 import type { FileSearchResult } from '#agent/core/backend.ts'
 import { createMatchLines } from '#backends/search/inside/match-lines.ts'
 import { bindings, inWorkspace } from '../support/workspace.ts'
@@ -75,7 +76,7 @@ describe.each([
     })
   })
 
-  it('reads a file that is larger than one message, and numbers its lines', { timeout: 90_000 }, async () => {
+  itInTurn('reads a file that is larger than one message, and numbers its lines', { timeout: 90_000 }, async () => {
     await inWorkspace({ loader }, async ({ backend }) => {
       const text = Array.from({ length: 400_000 }, (_each, i) => `line ${i + 1}`).join('\n')
       await backend.files.write('long.txt', bytes(text))

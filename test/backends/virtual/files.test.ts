@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { itInTurn } from '#test/support/long.ts'
 import type { SnapshotEntry } from '#backends/virtual/snapshot.ts'
 import { openSqlFiles } from '#backends/virtual/sql-files.ts'
 import { bindings, inWorkspace, type Workspace } from '../support/workspace.ts'
@@ -66,11 +67,12 @@ describe('a file', () => {
       expect(await stored()).toBe(0)
     }))
 
-  it('is rejected without R2 when it does not fit into a row', () =>
+  itInTurn('is rejected without R2 when it does not fit into a row', () =>
     inWorkspace({ blobs: undefined }, async ({ open }) => {
       const backend = open({ blobs: undefined })
       await expect(backend.files.write('x', new Uint8Array(2_000_000))).rejects.toMatchObject({ code: 'unsupported' })
-    }))
+    }),
+  )
 
   it('is rejected beyond the quota, which counts replaced bytes', () =>
     inWorkspace({ quotaBytes: () => 1000 }, async ({ backend }) => {

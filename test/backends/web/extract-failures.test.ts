@@ -1,6 +1,7 @@
 /** Tests reading pages of servers that fail or attack, through the guarded fetch: each ends in an error of its page. */
 
 import { describe, expect, it } from 'vitest'
+import { itInTurn } from '#test/support/long.ts'
 import { extractPage, type ExtractContext } from '#backends/web/extract/extract-page.ts'
 import { readPage } from '#backends/web/page/inside/read-page.ts'
 import { createGuardedFetch } from '#durable/platform/guarded-fetch.ts'
@@ -165,7 +166,7 @@ describe('a server', () => {
     expect((await extract()).error).toContain('connection refused')
   })
 
-  it('that sends a gzip bomb of one to a thousand is read up to the limit', async () => {
+  itInTurn('that sends a gzip bomb of one to a thousand is read up to the limit', async () => {
     const zeros = new Response('a'.repeat(1_000_000)).body as ReadableStream<Uint8Array>
     const packed = new Uint8Array(await new Response(zeros.pipeThrough(new CompressionStream('gzip'))).arrayBuffer())
     expect(packed.byteLength).toBeLessThan(2_000)

@@ -1,6 +1,7 @@
 /** Tests the reading of HTML pages: articles, bounds on hostile pages, charsets. */
 
 import { describe, expect, it } from 'vitest'
+import { itInTurn } from '#test/support/long.ts'
 import { readPage } from '#backends/web/page/inside/read-page.ts'
 
 const read = (html: string | Uint8Array<ArrayBuffer>, charset?: string) =>
@@ -61,7 +62,7 @@ describe('a page', () => {
     expect(markdown).not.toContain('Another story')
   })
 
-  it('without an article is converted as a whole, without navigation and forms', async () => {
+  itInTurn('without an article is converted as a whole, without navigation and forms', async () => {
     const { markdown, by } = await read(
       `<body><nav>Menu</nav><p>Short <a href="/x">link</a>.</p><form>Search</form><script>x()</script></body>`,
     )

@@ -1,5 +1,6 @@
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { itInTurn } from '#test/support/long.ts'
 import { parseMarkdown } from '#channels/text/parse-markdown.ts'
 
 /** Writes the parsed text with a tag around each styled span. */
@@ -144,7 +145,7 @@ describe('parseMarkdown', () => {
     )
   })
 
-  it.each([
+  itInTurn.each([
     ['marks that never close', '*a '.repeat(30_000)],
     ['ticks of every length', Array.from({ length: 400 }, (_, n) => '`'.repeat(n)).join(' ')],
     ['brackets', '['.repeat(50_000)],

@@ -130,7 +130,7 @@ describe('a channel with a socket', () => {
     expect(api.texts).toEqual(['One.', 'Two.'])
   })
 
-  it('leaves an event without acknowledgement that cannot be stored', async () => {
+  itInTurn('leaves an event without acknowledgement that cannot be stored', async () => {
     const { api, link, channel, tenantId } = await createBot([says('One.')])
     const session = objectOf(await getSessionId({ channel }, 'D1'), tenantId)
     await refuseEvents(session)

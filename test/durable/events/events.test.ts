@@ -1,6 +1,7 @@
 /** Tests that subscribers receive every event once and in order, also after they reconnect. */
 
 import { beforeAll, describe, expect, it } from 'vitest'
+import { itInTurn } from '#test/support/long.ts'
 import { streamEvents as tell } from '#worker/event-bridge.ts'
 import { calls, Gate, model, says, until } from '../../support/scripted-model.ts'
 import { applyMigrations, newSession, request } from '../../worker/client.ts'
@@ -138,7 +139,7 @@ describe('coming back', () => {
     }
   })
 
-  it('sends exactly the missed events while the answer is streamed', async () => {
+  itInTurn('sends exactly the missed events while the answer is streamed', async () => {
     const [second, third] = [new Gate(), new Gate()]
     const { id } = await start(['one ', second, 'two ', third, 'three'])
     const first = await subscribe(id, 0)
@@ -161,7 +162,7 @@ describe('coming back', () => {
     }
   })
 
-  it('sends all past events to a slow reader, even more than the buffer limit', async () => {
+  itInTurn('sends all past events to a slow reader, even more than the buffer limit', async () => {
     const answers = Array.from({ length: 4 }, (_, n) => `${n}${'-'.repeat(1_000_000)}`)
     const scripted = model(answers.map((answer) => says(answer))).id
     const { id } = await newSession({

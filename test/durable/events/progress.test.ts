@@ -1,6 +1,7 @@
 /** Tests that clients see what a running command or program prints, and that nothing of it is stored. */
 
 import { beforeAll, expect, it } from 'vitest'
+import { itInTurn } from '#test/support/long.ts'
 import { calls, model, type Reply, says, until } from '../../support/scripted-model.ts'
 import { applyMigrations, newSession, request } from '../../worker/client.ts'
 import { readEvents, sendAndStream, subscribe, subscribeBySocket } from '../../worker/listen.ts'
@@ -77,7 +78,7 @@ it('a command of a program names the call of the program', async () => {
   await stream.waitForClose()
 })
 
-it('a chat completion has the output in hermes.tool.progress', async () => {
+itInTurn('a chat completion has the output in hermes.tool.progress', async () => {
   const scripted = model([
     calls({ name: 'terminal', input: { command: 'echo first; sleep 1; echo last' } }),
     says('Ok'),

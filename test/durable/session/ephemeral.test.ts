@@ -1,6 +1,7 @@
 /** Tests that an ephemeral session deletes itself, even if the request that created it fails. */
 
 import { afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
+import { itInTurn } from '#test/support/long.ts'
 import { outage } from '../../support/outage.ts'
 import { Gate, model, says, until } from '../../support/scripted-model.ts'
 import { call, applyMigrations } from '../../worker/client.ts'
@@ -59,7 +60,7 @@ describe('a response that is not stored, and whose request broke', () => {
     expect([await branchesOf(kept), await statusOf(kept)]).toEqual([[], 200])
   })
 
-  it('goes when history is back, if that is away', async () => {
+  itInTurn('goes when history is back, if that is away', async () => {
     vi.spyOn(console, 'error').mockReturnValue()
     vi.spyOn(console, 'warn').mockReturnValue()
     const { id } = await abandoned()

@@ -1,6 +1,7 @@
 /** Tests references in messages: their calls run before the model is asked, with the rights of the sender. */
 
 import { beforeAll, describe, expect, it } from 'vitest'
+import { itInTurn } from '#test/support/long.ts'
 import { calls, listTexts, model, type Reply, says } from '#test/support/scripted-model.ts'
 import { applyMigrations, call, newKey, newSession, newTenant, request } from '#test/worker/client.ts'
 
@@ -40,7 +41,7 @@ describe('a message with a reference', () => {
     expect(read(0).at(-1)).toContain('not found')
   })
 
-  it('stays text where the turn has no such tool', async () => {
+  itInTurn('stays text where the turn has no such tool', async () => {
     const { tenantId, key, ask, put, read } = await setUp()
     await put('notes.md', 'one\n')
     await call('PATCH', '/api/settings', {

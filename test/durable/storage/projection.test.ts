@@ -330,7 +330,7 @@ describe('rows', () => {
     expect(await written(id, () => send(id, 'second'))).toBeLessThanOrEqual(2)
   })
 
-  it('a step with tools writes two more rows', async () => {
+  itInTurn('a step with tools writes two more rows', async () => {
     const list = (n: number) => calls({ id: `t${n}`, name: 'todo', input: {} })
     const { id } = await newSession({ model: model([says('one'), list(1), list(2), list(3), says('done')]).id })
     await send(id, 'first')
@@ -367,7 +367,7 @@ describe('large content', () => {
   const roomy = (id: string) =>
     newSession({ model: id, settings: { models: { [id]: { context_window: 20_000_000 } } } })
 
-  it('a turn with more results than fit into a row is stored completely', async () => {
+  itInTurn('a turn with more results than fit into a row is stored completely', async () => {
     const line = `${'All work and no play makes Jack a dull boy. '.repeat(4)}\n`.repeat(300)
     const writes = Array.from({ length: 30 }, (_, i) => ({
       id: `w${i}`,

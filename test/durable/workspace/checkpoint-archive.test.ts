@@ -1,6 +1,7 @@
 /** Tests checkpoints as archives, for hosts without checkpoints of their own. */
 
 import { describe, expect, it, vi } from 'vitest'
+import { itInTurn } from '#test/support/long.ts'
 import type { PortableBackend } from '#backends/portable-backend.ts'
 import type { VirtualBackend } from '#backends/virtual/virtual.ts'
 import { openCheckpointArchive } from '#durable/workspace/checkpoint-archive.ts'
@@ -287,20 +288,23 @@ describe('a rollback that is interrupted by a crash', () => {
 })
 
 describe('an upload', () => {
-  it.each([0, 1, 8 * 1024 * 1024, 8 * 1024 * 1024 + 1, 17 * 1024 * 1024])('of %i bytes is complete', async (size) => {
-    const key = `t/test/${crypto.randomUUID()}`
-    async function* chunks() {
-      for (let at = 0; at < size; at += 3_000_000) {
-        const chunk = new Uint8Array(Math.min(3_000_000, size - at))
-        for (let i = 0; i < chunk.length; i += 1_000) chunk[i] = (at + i) % 251
-        yield chunk
+  itInTurn.each([0, 1, 8 * 1024 * 1024, 8 * 1024 * 1024 + 1, 17 * 1024 * 1024])(
+    'of %i bytes is complete',
+    async (size) => {
+      const key = `t/test/${crypto.randomUUID()}`
+      async function* chunks() {
+        for (let at = 0; at < size; at += 3_000_000) {
+          const chunk = new Uint8Array(Math.min(3_000_000, size - at))
+          for (let i = 0; i < chunk.length; i += 1_000) chunk[i] = (at + i) % 251
+          yield chunk
+        }
       }
-    }
-    expect(await uploadInParts(bindings.BLOBS, key, chunks())).toBe(size)
-    const found = new Uint8Array((await (await bindings.BLOBS.get(key))?.arrayBuffer()) ?? new ArrayBuffer(1))
-    expect(found.byteLength).toBe(size)
-    const places = Array.from({ length: Math.ceil(size / 3_000_000) }, (_, i) => i * 3_000_000)
-    expect(places.map((at) => found[at])).toEqual(places.map((at) => at % 251))
-    await bindings.BLOBS.delete(key)
-  })
+      expect(await uploadInParts(bindings.BLOBS, key, chunks())).toBe(size)
+      const found = new Uint8Array((await (await bindings.BLOBS.get(key))?.arrayBuffer()) ?? new ArrayBuffer(1))
+      expect(found.byteLength).toBe(size)
+      const places = Array.from({ length: Math.ceil(size / 3_000_000) }, (_, i) => i * 3_000_000)
+      expect(places.map((at) => found[at])).toEqual(places.map((at) => at % 251))
+      await bindings.BLOBS.delete(key)
+    },
+  )
 })

@@ -1,6 +1,7 @@
 /** Tests the scripted models of the kit: replayed, obedient, and broken in each dialect. */
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { itInTurn } from '#test/support/long.ts'
 import { type Fault, obedient, replay, replayFor, type ScriptRequest, startDialectServer } from '../../kit/index.ts'
 
 const asked = (messages: readonly object[], step = 0): ScriptRequest => {
@@ -44,21 +45,24 @@ describe('a provider of a dialect', () => {
     return { status: answer.status, text: await answer.text() }
   }
 
-  it.each(['openai-chat', 'openai-responses', 'anthropic', 'bedrock-converse'] as const)('%s', async (dialect) => {
-    const path = `${dialect}/v1`
-    fault = undefined
-    const whole = await ask(path)
-    expect(whole.text).toContain('write_file')
-    fault = 'slow'
-    const started = Date.now()
-    expect((await ask(path)).text).toBe(whole.text)
-    expect(Date.now() - started).toBeGreaterThan(100)
-    fault = 'wrong'
-    expect((await ask(path)).text).toBe('<html>Bad gateway</html>')
-    fault = 'cut'
-    await expect(ask(path)).rejects.toThrow(/terminated|fetch failed|aborted/)
-    expect((await ask(path, 'no')).status).toBe(400)
-  })
+  itInTurn.each(['openai-chat', 'openai-responses', 'anthropic', 'bedrock-converse'] as const)(
+    '%s',
+    async (dialect) => {
+      const path = `${dialect}/v1`
+      fault = undefined
+      const whole = await ask(path)
+      expect(whole.text).toContain('write_file')
+      fault = 'slow'
+      const started = Date.now()
+      expect((await ask(path)).text).toBe(whole.text)
+      expect(Date.now() - started).toBeGreaterThan(100)
+      fault = 'wrong'
+      expect((await ask(path)).text).toBe('<html>Bad gateway</html>')
+      fault = 'cut'
+      await expect(ask(path)).rejects.toThrow(/terminated|fetch failed|aborted/)
+      expect((await ask(path, 'no')).status).toBe(400)
+    },
+  )
 
   it('knows no other path', async () => expect((await ask('other')).status).toBe(404))
 })

@@ -1,6 +1,7 @@
 /** Measures the search on 3,300 tools, and tests what a question may look like. */
 
 import { describe, expect, it } from 'vitest'
+import { itInTurn } from '#test/support/long.ts'
 import { sourceOf } from '../../../src/tools/search/defer-tools.ts'
 import { createRanking } from '../../../src/tools/search/rank-tools.ts'
 import { buildCatalogue, catalogueSize } from './catalogue.ts'
@@ -19,13 +20,13 @@ describe('3,300 tools of 75 servers', () => {
     expect(share(questions)).toBeGreaterThanOrEqual(0.92)
   })
 
-  it('have it also for questions that were written after the weights were chosen', () => {
+  itInTurn('have it also for questions that were written after the weights were chosen', () => {
     expect(laterQuestions.length).toBeGreaterThanOrEqual(60)
     expect(share(laterQuestions)).toBeGreaterThanOrEqual(0.9)
     expect(share([...questions, ...laterQuestions])).toBeGreaterThanOrEqual(0.92)
   })
 
-  it('are searched within 20 ms', () => {
+  itInTurn('are searched within 20 ms', () => {
     const times = questions.map(({ question }) => {
       const startedAt = performance.now()
       ranking.search(question, 5)

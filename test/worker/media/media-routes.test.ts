@@ -204,7 +204,7 @@ describe('other providers', () => {
     expect([await mp3.text(), await long.text()].join()).toMatch(/makes wav, pcm, not mp3.*at most 8000 characters/s)
   })
 
-  it('FAL makes images in its queue', async () => {
+  itInTurn('FAL makes images in its queue', async () => {
     const { key } = await withCredential('fal', { image: { provider: 'fal' } })
     let asked = 0
     vendors.begin(({ url }) => {

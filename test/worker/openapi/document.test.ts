@@ -1,6 +1,7 @@
 /** Tests the OpenAPI document: each test lists the operations that lack something. */
 
 import { beforeAll, describe, expect, it } from 'vitest'
+import { itInTurn } from '#test/support/long.ts'
 import type * as z from 'zod'
 import { createApp, openRoutes, routes } from '#worker/app.ts'
 import { loadOpenapi } from '#worker/routes/open.ts'
@@ -45,7 +46,7 @@ describe('the OpenAPI document', () => {
     expect(unused).toEqual([])
   })
 
-  it('is one schema with those that it refers to, when that is asked for', async () => {
+  itInTurn('is one schema with those that it refers to, when that is asked for', async () => {
     const get = (name: string) => call<Document>('GET', `/openapi.json?schema=${name}`, { key: null })
     const { body } = await get('Settings')
     expect(Object.keys(body)).toEqual(['components'])

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { itInTurn } from '#test/support/long.ts'
 import { argumentsOf } from '#agent/core/message.ts'
 import { parseCallArguments, renderCallArguments, renderCallInput } from '#agent/providers/shared/call-arguments.ts'
 
@@ -95,7 +96,7 @@ describe('parseCallArguments', () => {
     expect(parseCallArguments(nestObjects(90))).toEqual({ input: JSON.parse(nestObjects(90)) })
   })
 
-  it.each([
+  itInTurn.each([
     '"b\n',
     "'b",
     '"a\n',

@@ -1,6 +1,7 @@
 /** Tests which prefixes of request bodies stay in memory, and that bodies do not depend on it. */
 
 import { describe, expect, it } from 'vitest'
+import { itInTurn } from '#test/support/long.ts'
 import { userText, type Message } from '#agent/core/message.ts'
 import { renderMessagesBody } from '#agent/providers/anthropic/body.ts'
 import { renderChatBody } from '#agent/providers/openai/chat.ts'
@@ -50,7 +51,7 @@ describe('the budget of all prefixes', () => {
     expect(listCached(cache, all)).toEqual([])
   })
 
-  it('keeps many small ones', () => {
+  itInTurn('keeps many small ones', () => {
     const cache = new PrefixCache()
     const all = transcripts(1000)
     for (const transcript of all) cache.set(transcript, prefixOf(10))
@@ -65,7 +66,7 @@ describe('a body whose prefix was dropped', () => {
     { role: 'assistant', content: [{ type: 'text', text: 'Yes.' }], stop: 'end' },
   ]
 
-  it.each([
+  itInTurn.each([
     ['chat', renderChatBody],
     ['responses', renderResponsesBody],
     ['anthropic', renderMessagesBody],

@@ -1,6 +1,7 @@
 /** Tests the limits of memory and time for replies that are endless, huge or very fragmented. */
 
 import { describe, expect, it } from 'vitest'
+import { itInTurn } from '#test/support/long.ts'
 import type { DialectReply } from '#agent/core/dialect.ts'
 import type { BodyReadOptions } from '#agent/providers/shared/read-body.ts'
 import { readMessagesStream } from '#agent/providers/anthropic/stream.ts'
@@ -108,7 +109,7 @@ describe('a reply in many fragments takes linear time', () => {
     await expect(readChunks(readChatStream, createChunk, 50_000)).rejects.toThrow('ended before the reply was complete')
   })
 
-  it('openai-chat: a detail with many fields', async () => {
+  itInTurn('openai-chat: a detail with many fields', async () => {
     const many = Object.fromEntries(Array.from({ length: 100_000 }, (_, n) => [`f${n}`, 1]))
     const detail = (more: object) => chat({ reasoning_details: [{ type: 't', index: 0, ...more }] })
     await expect(readChunks(readChatStream, (n) => detail(n ? { text: 'x' } : many), 50_000)).rejects.toThrow(
@@ -116,7 +117,7 @@ describe('a reply in many fragments takes linear time', () => {
     )
   })
 
-  it('openai-chat: a name', async () => {
+  itInTurn('openai-chat: a name', async () => {
     const createChunk = (n: number) => chatCall({ index: 0, function: { name: n % 2 ? 'a' : 'b' } })
     await expect(readChunks(readChatStream, createChunk, 100_000)).rejects.toThrow(
       'ended before the reply was complete',

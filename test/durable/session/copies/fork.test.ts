@@ -1,6 +1,7 @@
 /** Tests that a copy of a session arrives completely or not at all, and shares nothing with the original. */
 
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { itInTurn } from '#test/support/long.ts'
 import type { SessionCopy } from '#durable/session/copies/fork.ts'
 import { calls, Gate, model, says, until } from '#test/support/scripted-model.ts'
 import { bindings, call, applyMigrations, newSession, request } from '#test/worker/client.ts'
@@ -111,7 +112,7 @@ describe('a copy of a session', () => {
 })
 
 describe('images of a copy', () => {
-  it('are its own: they stay when the original is deleted', async () => {
+  itInTurn('are its own: they stay when the original is deleted', async () => {
     const data = 'iVBORw0K'.repeat(2_000)
     const picture = new Uint8Array(20_000).fill(7)
     picture.set([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a])

@@ -2,6 +2,7 @@
 
 import { runDurableObjectAlarm } from 'cloudflare:test'
 import { afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { itInTurn } from '#test/support/long.ts'
 import { armFailpoints } from '#durable/platform/failpoint.ts'
 import {
   calls,
@@ -64,7 +65,7 @@ describe('a goal', () => {
     expect(await goalTurns(id)).toHaveLength(1)
   })
 
-  it('rests when the judge says to wait, and is judged again after the next message', async () => {
+  itInTurn('rests when the judge says to wait, and is judged again after the next message', async () => {
     const { id, working } = await session([says('Which port?'), says('Done with 80.')], [judges('wait'), done])
     await chat(id, '/goal Open a port')
     await until(async () => {
