@@ -135,47 +135,44 @@ describe.skipIf(chromium === undefined)('the page in Chromium', () => {
     },
   )
 
-  it(
-    'streams an answer, in two tabs alike, goes on after a reload in its midst, and keeps what was said when it stops',
-    async () => {
-      const { page } = main
-      // Far longer than the test: it ends by the button.
-      await send(page, '[[slow ttft=50 chunks=5000 gap=50]] count')
-      await page.getByText('word5 ').waitFor()
-      const { page: other } = watch(await context.newPage())
-      await other.goto(page.url())
-      await other.getByText('word8 ').waitFor()
-      await page.reload()
-      await page.getByRole('button', { name: 'Stop' }).waitFor()
-      const said = await readLastWord(other)
+  it('streams an answer, in two tabs alike, goes on after a reload in its midst, and keeps what was said when it stops', async () => {
+    const { page } = main
+    // Far longer than the test: it ends by the button.
+    await send(page, '[[slow ttft=50 chunks=5000 gap=50]] count')
+    await page.getByText('word5 ').waitFor()
+    const { page: other } = watch(await context.newPage())
+    await other.goto(page.url())
+    await other.getByText('word8 ').waitFor()
+    await page.reload()
+    await page.getByRole('button', { name: 'Stop' }).waitFor()
+    const said = await readLastWord(other)
+    await eventually(
+      () => readLastWord(page),
+      (last) => last > said,
+    )
+    await page.getByLabel('While it answers, messages').selectOption('queue')
+    await send(page, 'later')
+    await page.getByRole('button', { name: 'Take back' }).click()
+    await eventually(
+      () => other.locator('.queue li').count(),
+      (count) => count === 0,
+    )
+    await page.getByRole('button', { name: 'Stop' }).click()
+    const texts: string[] = []
+    for (const one of [page, other]) {
+      await one.getByText('Stopped. The messages so far are kept.').waitFor()
+      await isIdle(one)
       await eventually(
-        () => readLastWord(page),
-        (last) => last > said,
+        () => one.locator('.end-of-run .actions').count(),
+        (count) => count === 1,
       )
-      await page.getByLabel('While it answers, messages').selectOption('queue')
-      await send(page, 'later')
-      await page.getByRole('button', { name: 'Take back' }).click()
-      await eventually(
-        () => other.locator('.queue li').count(),
-        (count) => count === 0,
-      )
-      await page.getByRole('button', { name: 'Stop' }).click()
-      const texts: string[] = []
-      for (const one of [page, other]) {
-        await one.getByText('Stopped. The messages so far are kept.').waitFor()
-        await isIdle(one)
-        await eventually(
-          () => one.locator('.end-of-run .actions').count(),
-          (count) => count === 1,
-        )
-        texts.push((await one.locator('.block.text').innerText()).trim())
-      }
-      const words = texts[0]?.split(/\s+/) ?? []
-      expect(words).toEqual(words.map((_, at) => `word${at}`))
-      expect([words.length > said, texts[1]]).toEqual([true, texts[0]])
-      await other.close()
-    },
-  )
+      texts.push((await one.locator('.block.text').innerText()).trim())
+    }
+    const words = texts[0]?.split(/\s+/) ?? []
+    expect(words).toEqual(words.map((_, at) => `word${at}`))
+    expect([words.length > said, texts[1]]).toEqual([true, texts[0]])
+    await other.close()
+  })
 
   it('shows an approval in the chat and the inbox, whose buttons are dead at first, and closes it everywhere', async () => {
     const { page } = main
