@@ -27,14 +27,14 @@ const everywhere = {
   expect: { poll: { timeout: 20_000 } },
 }
 
-/** Tests in Node. */
+/** Tests in Node, beside the checks. More workers than these slow each other down, and each evaluates the sources again. */
 const inNode = {
   plugins: [bundledParts()],
   // Node has no such module. Parts of objects that tests use there extend its classes.
   resolve: {
     alias: { 'cloudflare:workers': fileURLToPath(new URL('test/support/runtime-classes.ts', import.meta.url)) },
   },
-  test: { isolate: false, ...everywhere, setupFiles: ['test/support/property-seed.ts'] },
+  test: { isolate: false, maxWorkers: 4, ...everywhere, setupFiles: ['test/support/property-seed.ts'] },
 }
 
 const pure = {
@@ -43,8 +43,6 @@ const pure = {
     ...inNode.test,
     name: 'pure',
     include: ['test/{agent,tools,support,channels,web}/**/*.test.ts', 'bench/**/*.test.ts'],
-    // They only compute, beside the checks. Each worker evaluates the sources again.
-    maxWorkers: 3,
   },
 }
 
@@ -56,7 +54,6 @@ const hosts = {
     name: 'hosts',
     include: ['test/{scripts,sandbox}/**/*.test.ts', remote],
     globalSetup: ['test/backends/browser/support/shared-chromium.mjs'],
-    sequence: { groupOrder: 1 },
   },
 }
 
@@ -126,7 +123,7 @@ const e2e = {
 
 for (const stream of [process.stdout, process.stderr]) dropExpectedMessages(stream)
 
-// Seven files run at a time even on two cores, because a test waits more than it computes. Console output is shown only
+// Inside workerd seven files run at a time even on two cores, because a test waits more than it computes. Console output is shown only
 // for tests that fail.
 export default defineConfig({
   test: {

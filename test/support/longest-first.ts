@@ -45,7 +45,7 @@ export const longest = [
 ] as const
 
 /** A worker ends when the next file is of another project, and loads the app again with the next one of its own. */
-const projects: readonly string[] = ['pure', 'hosts', 'workerd', 'e2e']
+const projects: readonly string[] = ['hosts', 'pure', 'workerd', 'e2e']
 
 const rank = ({ moduleId }: TestSpecification): number => {
   const at = longest.findIndex((name) => moduleId.endsWith(`/test/${name}.test.ts`))
