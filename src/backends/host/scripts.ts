@@ -67,14 +67,15 @@ ${script}`
 
 /**
  * Defines \`findFolder\`, which puts the path of a folder, by its device and inode, into \`m\`: by the processes that work
- * there or have it open, which also know that it was removed, then by two searches that take at most \`$2\` seconds each.
- * A path is read up to NUL, because a name may end in a newline, and again when the folder is moved at this moment.
+ * there or have it open, which also know that it was removed, and of which any may have ended meanwhile, then by two
+ * searches that take at most \`$2\` seconds each. A path is read up to NUL, because a name may end in a newline, and
+ * again when the folder is moved at this moment.
  */
 const findFolder = `pathOf() { local k; for k in 1 2 3; do IFS= read -rd '' m < <(readlink -z "$1") && [ "$m" -ef "$1" ] && return; done; m=; }
 searchFolder() { IFS= read -rd '' m < <(timeout "$2" find / "\${@:3}" '(' -path /proc -o -path /sys -o -path /dev ')' -prune -o -type d -inum "\${1#*:}" -printf '%D:%i %p\\0' | grep -zm 1 "^$1 "); m=\${m#* }; [ "$m" ]; }
 findFolder() { local f; m=
-f=$(stat -L -c '%d:%i %n' /proc/[0-9]*/cwd /proc/[0-9]*/fd/* | grep -m 1 "^$1 "); f=\${f#* }
-[ "$f" ] && { pathOf "$f" || [ -e "$f" ]; } || searchFolder "$1" "$2" -maxdepth 4 || searchFolder "$1" "$2"; } 2>/dev/null
+while read -r _ f; do pathOf "$f"; [ ! "$m" ] && [ ! -e "$f" ] || return 0; done < <(stat -L -c '%d:%i %n' /proc/[0-9]*/cwd /proc/[0-9]*/fd/* | grep "^$1 ")
+searchFolder "$1" "$2" -maxdepth 4 || searchFolder "$1" "$2"; } 2>/dev/null
 `
 
 /**

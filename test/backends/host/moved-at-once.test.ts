@@ -1,7 +1,9 @@
 /** Rounds in which several scripts find at once that the workspace was moved. One moves it back, and none loses it. */
 
 import { describe, expect, it } from 'vitest'
+import { movedWorkspace } from '#backends/host/scripts.ts'
 import { firstRows, isLong } from '../../support/long.ts'
+import { runProgram } from '../../support/start-program.mjs'
 import { type OpenedHost, scriptHosts } from './script-hosts.ts'
 
 const T = { timeoutMs: 20_000 }
@@ -65,4 +67,11 @@ describe('a workspace', () => {
     },
     rounds * 20_000,
   )
+})
+
+it('is found by a process that works there, also when another one has ended since they were listed', async () => {
+  // `stat` lists a process that is gone, and then this shell.
+  const listed = `stat() { printf '7:7 %s\\n' /proc/9999999/cwd "/proc/$$/cwd"; }`
+  const script = `${movedWorkspace}${listed}; cd /usr; findFolder 7:7 1; printf %s "$m"`
+  expect(await runProgram('bash', ['-c', script], {})).toMatchObject({ code: 0, output: '/usr' })
 })

@@ -20,7 +20,8 @@ const written = async (id: string) => {
   return [session.written, d1.written] as const
 }
 const turnsInHistory = async (id: string) => {
-  const { body } = await call<{ data: { key: string; turns: number }[] }>('GET', '/api/usage?group=session&limit=200')
+  const path = `/api/usage?group=session&session_id=${encodeURIComponent(id)}`
+  const { body } = await call<{ data: { key: string; turns: number }[] }>('GET', path)
   return body.data.find(({ key }) => key === id)?.turns ?? 0
 }
 
