@@ -114,7 +114,7 @@ function measure(expression: RegExp, text: string, tries = 4): { readonly whole:
   return { whole: whole / tries, halves: halves / tries }
 }
 
-/** What takes less on a quarter of a text stays below `minMs` on all of it, even if it is cubic. */
+/** An expression that takes less on a quarter of a text stays below `minMs` on all of it, even if it is cubic. */
 const minQuarterMs = 0.1
 
 /** The time of the clock: no CPU time is longer. */

@@ -127,6 +127,31 @@ describe('several approvals', () => {
   )
 })
 
+describe('an answer to a question', () => {
+  it.each([{}, { busy_mode: 'queue' }, { busy_mode: 'steer' }])(
+    'is taken while another call of the turn runs, and once: %o',
+    async (settings) => {
+      const asks = calls(
+        { id: 'q', name: 'clarify', input: { question: 'Which colour?' } },
+        { id: 'w', name: 'terminal', input: { command: 'sleep 0.5; echo done' } },
+      )
+      const chat = await createChat([asks, says('Done.')], settings)
+      await receiveMessage(chat, 'paint')
+      await chat.api.waitForText('Which colour?')
+      await receiveMessage(chat, 'blue')
+      await chat.api.waitForText('Done.')
+      const asked = chat.scripted.requests.at(-1)?.messages ?? []
+      const results = asked.filter(({ role }) => role === 'tool').map(({ content }) => String(content))
+      expect(results).toEqual([
+        expect.stringContaining('"user_response":"blue"'),
+        expect.stringContaining('"exit_code":0'),
+      ])
+      expect(asked.filter(({ role }) => role === 'user')).toHaveLength(1)
+      expect(chat.scripted.requests).toHaveLength(2)
+    },
+  )
+})
+
 describe('a sentence that contains a silence token', () => {
   it('is sent', async () => {
     const chat = await createChat([says('I told him NO_REPLY.')])

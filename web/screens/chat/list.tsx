@@ -163,9 +163,10 @@ const ToEnd = ({ onClick }: { readonly onClick: () => unknown }) => (
 function settle(list: HTMLElement, window: Shown, refs: Refs, seen: { current: Seen }): void {
   const { isFollowing, anchor, last, shown } = refs
   // The person has gone up, and the event of it has not come yet.
-  if (isFollowing.current && list.scrollTop < seen.current.scrollTop - endPx && !isAtEnd(list))
+  if (isFollowing.current && list.scrollTop < seen.current.scrollTop - endPx && !isAtEnd(list)) {
     isFollowing.current = false
-  else if (isFollowing.current && last.value === undefined) list.scrollTop = list.scrollHeight
+    anchor.current = findAnchor(list)
+  } else if (isFollowing.current && last.value === undefined) list.scrollTop = list.scrollHeight
   else if (anchor.current) restoreAnchor(list, anchor.current)
   seen.current = measure(list)
   // No scroll event comes when the list is short, or stands at its beginning or end.

@@ -1,6 +1,6 @@
 /** Passes a message to the open turn: queues it behind the turn, steers or interrupts it, or answers what it waits for. */
 
-import { narrowTurn } from '#agent/loop/turn-changes.ts'
+import { continueCall, narrowTurn, settlePendingCall } from '#agent/loop/turn-changes.ts'
 import type { TurnAuthority } from '#agent/core/permission/contribution.ts'
 import { textIn, type ToolMessage, type UserMessage } from '#agent/core/message.ts'
 import { callerCalls, type Turn } from '#agent/core/turn.ts'
@@ -35,10 +35,9 @@ export function joinOpenTurn(session: Session, joining: Joining, message: UserMe
   if (message && !canAccept(session, { message, mode, maxWaiting })) return { runId, status: 'too-large' }
   const isWaiting = callerCalls(store.turn().stage).length > 0
   // A message can be asked to wait; a decision without one is taken in every mode.
-  const isAnswer = isWaiting && !(message && isForced && mode === 'queue')
-  const answered = isAnswer && answerWaiting(session, { ...answers, runId, mode, options, message })
-  // Other calls of the turn run: it is not suspended, and a decision takes effect by itself.
-  if (!isWaiting) for (const decision of answers.decisions ?? []) applyDecision(session, options.authority, decision)
+  const isAnswer = !(message && isForced && mode === 'queue')
+  const answer = isWaiting ? answerWaiting : answerRunning
+  const answered = isAnswer && answer(session, { ...answers, runId, mode, options, message })
   return accepted(session, answered || addToOpenTurn(session, { runId, options, mode }, message))
 }
 
@@ -144,6 +143,26 @@ function answerWaiting(session: Session, answering: Answering): Submitted | unde
   store.write()
   session.turns.resume()
   return outcome ?? { runId: turn.id, status: 'joined', segment: turn.segments?.length ?? 0 }
+}
+
+/** Other calls run beside those that wait: each answer takes effect by itself, and the run goes on in its part. */
+function answerRunning(
+  session: Session,
+  { runId, options, decisions = [], message }: Answering,
+): Submitted | undefined {
+  const { store } = session
+  for (const decision of decisions) applyDecision(session, options.authority, decision)
+  const question = message && findQuestion(session, message)
+  if (!question) return undefined
+  const turn = narrowTurn(store.turn(), options.authority)
+  const text = textIn(message)
+  const commit = question.state
+    ? continueCall(turn, question.call_id, { text })
+    : settlePendingCall(turn, createAnswer(question, text, message.marks), session.driver.view())
+  store.save({ ...commit, requestId: runId })
+  store.write()
+  session.turns.resume()
+  return { runId: turn.id, status: 'joined' }
 }
 
 /** `rest`: the message, when it is no answer. */
