@@ -5,12 +5,12 @@ import type { Program, ProgramAnswer, ProgramEnd } from '#agent/core/program.ts'
 import { openPrograms } from '#backends/isolate/programs.ts'
 import { until } from '../../support/scripted-model.ts'
 import { bindings, inWorkspace } from '../support/workspace.ts'
-import { firstRows, itInTurn } from '#test/support/long.ts'
+import { firstRows, isLong, itInTurn } from '#test/support/long.ts'
 
 const opened = { loader: bindings.LOADER, tenantId: 'test' }
 const run = openPrograms(opened)
-/** A fifth of the computing time of the product, which is real processor time of the tests. */
-const runBriefly = openPrograms({ ...opened, limits: { maxBlockingMs: 500, maxTotalMs: 600 } })
+/** A fifth of the computing time of the product, which is real processor time of the tests. All of it in long runs. */
+const runBriefly = openPrograms(isLong ? opened : { ...opened, limits: { maxBlockingMs: 500, maxTotalMs: 600 } })
 const echo: Program['call'] = async (name, input) => ({ ok: { name, input } })
 const running = (source: string, more: Partial<Program> = {}, start = run): Promise<ProgramEnd> =>
   start({
@@ -329,7 +329,7 @@ describe('an endless command or loop', () => {
       while (performance.now() < end);
       return { error: 'none' }
     }
-    const source = 'for (let n = 0; n < 20; n++) await read_file("a").catch(() => n)\n"done"'
+    const source = `for (let n = 0; n < ${isLong ? 50 : 20}; n++) await read_file("a").catch(() => n)\n"done"`
     expect(await running(source, { call }, runBriefly)).toEqual({ status: 'success', output: 'done\n' })
   })
 
